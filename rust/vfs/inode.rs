@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Inodes.
+//!
+//! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
+
+use super::super::bindings;
+use super::{FileSystem, SuperBlock};
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use kernel::error::to_result;
+use kernel::prelude::*;
+use kernel::sync::aref::{ARef, AlwaysRefCounted};
+use kernel::types::Opaque;
+
+/// Seconds since 1970 and nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timespec {
+    /// Seconds since 1970-01-01 00:00:00 UTC.
+    pub secs: i64,
+    /// Nanoseconds, below 1,000,000,000.
+    pub nsec: u32,
+}
+
+impl Timespec {
+    pub(super) fn from_c(ts: bindings::timespec64) -> Self {
+        Self {
+            secs: ts.tv_sec,
+            nsec: u32::try_from(ts.tv_nsec).unwrap_or(0),
+        }
+    }
+
+    pub(super) fn to_c(self) -> bindings::timespec64 {
+        bindings::timespec64 {
+            tv_sec: self.secs,
+            tv_nsec: self.nsec as _,
+        }
+    }
+}
+
+/// The slab object of an inode: the VFS part, the hash key and the file system's part.
+#[repr(C)]
+pub(super) struct InodeObject<T: FileSystem> {
+    vfs: Opaque<bindings::inode>,
+    key: AtomicU64,
+    node: MaybeUninit<T::Node>,
+}
+
+/// The slab cache of all inodes of the module's file system type.
+static INODE_CACHE: AtomicPtr<bindings::kmem_cache> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Creates the inode cache. The result destroys it.
+pub(super) struct InodeCache<T>(PhantomData<T>);
+
+impl<T: FileSystem> InodeCache<T> {
+    pub(super) fn new() -> Result<Self> {
+        // SAFETY: The constructor fits objects of the given size and alignment; the name is
+        // static.
+        let cache = unsafe {
+            bindings::kmem_cache_create(
+                c"rvfat_inode_cache".as_ptr().cast(),
+                size_of::<InodeObject<T>>() as u32,
+                align_of::<InodeObject<T>>() as u32,
+                bindings::SLAB_FLAGS,
+                Some(Self::init_once),
+            )
+        };
+        if cache.is_null() {
+            return Err(ENOMEM);
+        }
+        INODE_CACHE.store(cache, Ordering::Release);
+        Ok(Self(PhantomData))
+    }
+
+    /// Slab constructor: runs once per object, not once per inode.
+    extern "C" fn init_once(object: *mut kernel::ffi::c_void) {
+        // SAFETY: The slab allocator passes memory of one `InodeObject`, whose first field is the
+        // VFS inode.
+        unsafe { bindings::inode_init_once(object.cast()) };
+    }
+}
+
+impl<T> Drop for InodeCache<T> {
+    fn drop(&mut self) {
+        // SAFETY: No inode is in use when the file system type is gone; those waiting for an RCU
+        // grace period are freed by the barrier.
+        unsafe {
+            bindings::rcu_barrier();
+            bindings::kmem_cache_destroy(INODE_CACHE.load(Ordering::Acquire));
+        }
+    }
+}
+
+/// `super_operations.alloc_inode`.
+///
+/// # Safety
+///
+/// Called by the VFS with a live superblock of type `T`.
+pub(super) unsafe extern "C" fn alloc_inode<T: FileSystem>(
+    sb: *mut bindings::super_block,
+) -> *mut bindings::inode {
+    // SAFETY: The cache exists while a superblock of the type does; its objects are `InodeObject`s.
+    let object = unsafe { bindings::alloc_inode_sb(sb, INODE_CACHE.load(Ordering::Acquire)) }
+        .cast::<InodeObject<T>>();
+    if object.is_null() {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: The object is ours alone until it is returned; each field is written before use and
+    // the object never moves.
+    unsafe {
+        (&raw mut (*object).key).write(AtomicU64::new(0));
+        let node = (&raw mut (*object).node).cast::<T::Node>();
+        match T::new_node().__init(node) {
+            Ok(()) => object.cast(),
+            Err(e) => match e {},
+        }
+    }
+}
+
+/// `super_operations.destroy_inode`: drops what an RCU walk can't reach.
+///
+/// # Safety
+///
+/// Called by the VFS when nothing but RCU readers of the VFS part can reach the inode.
+pub(super) unsafe extern "C" fn destroy_inode<T: FileSystem>(inode: *mut bindings::inode) {
+    let object = inode.cast::<InodeObject<T>>();
+    // SAFETY: `alloc_inode` initialised the node; it is dropped once, here.
+    unsafe { core::ptr::drop_in_place((&raw mut (*object).node).cast::<T::Node>()) };
+}
+
+/// `super_operations.free_inode`, called after an RCU grace period.
+///
+/// # Safety
+///
+/// Called by the VFS as the last thing that happens to an inode.
+pub(super) unsafe extern "C" fn free_inode(inode: *mut bindings::inode) {
+    // SAFETY: The object came from this cache and has no users left.
+    unsafe {
+        bindings::kmem_cache_free(INODE_CACHE.load(Ordering::Acquire), inode.cast());
+    }
+}
+
+/// An inode of a file system of type `T`. Exists only behind references.
+///
+/// # Invariants
+///
+/// It is the VFS part of an initialised [`InodeObject<T>`] that stays alive while referenced.
+#[repr(transparent)]
+pub struct Inode<T: FileSystem>(Opaque<bindings::inode>, PhantomData<T>);
+
+// SAFETY: Inodes are shared between tasks; the fields reached here have their own locks or are
+// only set before the inode is published.
+unsafe impl<T: FileSystem> Send for Inode<T> {}
+// SAFETY: As above.
+unsafe impl<T: FileSystem> Sync for Inode<T> {}
+
+// SAFETY: `ihold` and `iput` count references of the inode.
+unsafe impl<T: FileSystem> AlwaysRefCounted for Inode<T> {
+    fn inc_ref(&self) {
+        // SAFETY: The inode is alive and, being reachable through `&self`, has a reference.
+        unsafe { bindings::ihold(self.as_ptr()) };
+    }
+
+    unsafe fn dec_ref(obj: NonNull<Self>) {
+        // SAFETY: The caller owns a reference.
+        unsafe { bindings::iput(obj.as_ptr().cast()) };
+    }
+}
+
+impl<T: FileSystem> Inode<T> {
+    /// # Safety
+    ///
+    /// `ptr` must be an inode of type `T` that stays alive for `'a`.
+    pub(super) unsafe fn from_raw<'a>(ptr: *mut bindings::inode) -> &'a Self {
+        // SAFETY: The type is transparent over the C type; liveness is the caller's promise.
+        unsafe { &*ptr.cast() }
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut bindings::inode {
+        self.0.get()
+    }
+
+    pub(super) fn mapping(&self) -> *mut bindings::address_space {
+        // SAFETY: The inode is alive; `i_mapping` does not change for this file system.
+        unsafe { (*self.as_ptr()).i_mapping }
+    }
+
+    fn object(&self) -> &InodeObject<T> {
+        // SAFETY: By the type invariant the inode is the first field of an `InodeObject<T>`.
+        unsafe { &*self.as_ptr().cast::<InodeObject<T>>() }
+    }
+
+    /// The file system's part.
+    pub fn node(&self) -> &T::Node {
+        // SAFETY: By the type invariant the node is initialised.
+        unsafe { self.object().node.assume_init_ref() }
+    }
+
+    /// The superblock.
+    pub fn sb(&self) -> &SuperBlock<T> {
+        // SAFETY: The superblock outlives its inodes.
+        unsafe { SuperBlock::from_raw((*self.as_ptr()).i_sb) }
+    }
+
+    /// The volume.
+    pub fn volume(&self) -> &T::Volume {
+        self.sb().volume()
+    }
+
+    /// The inode number.
+    pub fn ino(&self) -> u64 {
+        // SAFETY: The inode is alive; the number is set before it is published.
+        unsafe { (*self.as_ptr()).i_ino }
+    }
+
+    /// The file's size in bytes.
+    pub fn size(&self) -> u64 {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::i_size_read(self.as_ptr()) }
+            .try_into()
+            .unwrap_or(0)
+    }
+
+    /// Sets the size in bytes. The caller holds the inode lock exclusively, or the inode is new.
+    pub fn set_size(&self, size: u64) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        // SAFETY: The inode is alive; writers are serialised by the inode lock.
+        unsafe { bindings::i_size_write(self.as_ptr(), size) };
+    }
+
+    /// Sets the number of 512-byte sectors that `st_blocks` reports.
+    pub fn set_blocks(&self, sectors: u64) {
+        // SAFETY: The inode is alive; the field is only reported.
+        unsafe { (*self.as_ptr()).i_blocks = sectors };
+    }
+
+    /// File type and permissions.
+    pub fn mode(&self) -> u16 {
+        // SAFETY: The inode is alive.
+        unsafe { (*self.as_ptr()).i_mode }
+    }
+
+    /// Whether it is a directory.
+    pub fn is_dir(&self) -> bool {
+        u32::from(self.mode()) & bindings::S_IFMT == bindings::S_IFDIR
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_reg(&self) -> bool {
+        u32::from(self.mode()) & bindings::S_IFMT == bindings::S_IFREG
+    }
+
+    /// Sets file type and permissions. The caller holds the inode lock, or the inode is new.
+    pub fn set_mode(&self, mode: u16) {
+        // SAFETY: The inode is alive.
+        unsafe { (*self.as_ptr()).i_mode = mode };
+    }
+
+    /// The link count.
+    pub fn nlink(&self) -> u32 {
+        // SAFETY: The inode is alive.
+        unsafe { (*self.as_ptr()).__bindgen_anon_1.i_nlink }
+    }
+
+    /// Sets the link count. The caller holds the parent's inode lock, or the inode is new.
+    pub fn set_nlink(&self, n: u32) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::set_nlink(self.as_ptr(), n) };
+    }
+
+    /// Adds a link.
+    pub fn inc_nlink(&self) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inc_nlink(self.as_ptr()) };
+    }
+
+    /// Takes a link away; a count that is too low already is left alone.
+    pub fn drop_nlink(&self) {
+        if self.nlink() > 0 {
+            // SAFETY: The inode is alive and its count not zero.
+            unsafe { bindings::drop_nlink(self.as_ptr()) };
+        }
+    }
+
+    /// Removes the last link.
+    pub fn clear_nlink(&self) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::clear_nlink(self.as_ptr()) };
+    }
+
+    /// The modification time.
+    pub fn mtime(&self) -> Timespec {
+        // SAFETY: The inode is alive. A torn read of seconds and nanoseconds is harmless here.
+        unsafe {
+            Timespec {
+                secs: (*self.as_ptr()).i_mtime_sec,
+                nsec: (*self.as_ptr()).i_mtime_nsec,
+            }
+        }
+    }
+
+    /// The access time.
+    pub fn atime(&self) -> Timespec {
+        // SAFETY: As in `mtime`.
+        unsafe {
+            Timespec {
+                secs: (*self.as_ptr()).i_atime_sec,
+                nsec: (*self.as_ptr()).i_atime_nsec,
+            }
+        }
+    }
+
+    /// Sets the modification time.
+    pub fn set_mtime(&self, t: Timespec) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_set_mtime(self.as_ptr(), t.secs, t.nsec as _) };
+    }
+
+    /// Sets the access time.
+    pub fn set_atime(&self, t: Timespec) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_set_atime(self.as_ptr(), t.secs, t.nsec as _) };
+    }
+
+    /// Sets the change time.
+    pub fn set_ctime(&self, t: Timespec) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_set_ctime(self.as_ptr(), t.secs, t.nsec as _) };
+    }
+
+    /// Now, in the granularity of the superblock.
+    pub fn current_time(&self) -> Timespec {
+        // SAFETY: The inode is alive.
+        Timespec::from_c(unsafe { bindings::current_time(self.as_ptr()) })
+    }
+
+    /// Marks the inode dirty: attributes and size, to be written by `write_inode`.
+    pub fn mark_dirty(&self) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY as _) };
+    }
+
+    /// Marks only attributes dirty that `fdatasync` does not have to write.
+    pub fn mark_dirty_sync(&self) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY_SYNC as _) };
+    }
+
+    /// Whether attributes wait to be written.
+    pub fn is_dirty(&self) -> bool {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_is_dirty(self.as_ptr()) }
+    }
+
+    /// Writes the inode's data and attributes and waits for both.
+    pub fn write_now(&self) -> Result {
+        // SAFETY: The inode is alive and referenced.
+        to_result(unsafe { bindings::write_inode_now(self.as_ptr(), 1) })
+    }
+
+    /// Whether changes of this file have to be on disk when a call returns.
+    pub fn is_sync(&self) -> bool {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::is_sync(self.as_ptr()) }
+    }
+
+    /// Whether changes of this directory have to be on disk when a call returns.
+    pub fn is_dirsync(&self) -> bool {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::is_dirsync(self.as_ptr()) }
+    }
+
+    /// Advances the directory's version: negative dentries made before become invalid.
+    pub fn inc_version(&self) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_inc_iversion(self.as_ptr()) };
+    }
+
+    /// The directory's version, to be compared later.
+    pub fn query_version(&self) -> u64 {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_query_iversion(self.as_ptr()) }
+    }
+
+    /// Whether the version is still `version`.
+    pub fn eq_version(&self, version: u64) -> bool {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_eq_iversion(self.as_ptr(), version) }
+    }
+
+    /// Sets or clears the immutable flag.
+    pub fn set_immutable(&self, on: bool) {
+        // SAFETY: The inode is alive; the caller holds its lock.
+        unsafe {
+            if on {
+                (*self.as_ptr()).i_flags |= bindings::S_IMMUTABLE;
+            } else {
+                (*self.as_ptr()).i_flags &= !bindings::S_IMMUTABLE;
+            }
+        }
+    }
+
+    /// Whether the immutable flag is set.
+    pub fn is_immutable(&self) -> bool {
+        // SAFETY: The inode is alive.
+        unsafe { (*self.as_ptr()).i_flags & bindings::S_IMMUTABLE != 0 }
+    }
+
+    /// Sets the generation number, for file handles.
+    pub fn set_generation(&self, generation: u32) {
+        // SAFETY: The inode is alive.
+        unsafe { (*self.as_ptr()).i_generation = generation };
+    }
+
+    /// The key under which [`SuperBlock::iget`] finds the inode.
+    pub fn key(&self) -> u64 {
+        self.object().key.load(Ordering::Acquire)
+    }
+
+    /// Moves the inode to another key. The caller makes sure that no other inode has it.
+    pub fn rehash(&self, key: u64) {
+        // SAFETY: The inode is alive. The VFS allows a hashed inode to be removed and inserted
+        // again; the key is only compared under the hash lock or by a lookup that the directory
+        // locks keep away.
+        unsafe {
+            bindings::remove_inode_hash(self.as_ptr());
+            self.object().key.store(key, Ordering::Release);
+            bindings::__insert_inode_hash(self.as_ptr(), key as _);
+        }
+    }
+
+    /// Takes the inode lock exclusively.
+    pub fn lock(&self) -> InodeGuard<'_, T> {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_lock(self.as_ptr()) };
+        InodeGuard(self, PhantomData)
+    }
+
+    /// Waits for direct I/O that is under way. The caller holds the inode lock.
+    pub fn dio_wait(&self) {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_dio_wait(self.as_ptr()) };
+    }
+
+    /// Checks a new size against the limits of the file system and the process.
+    pub fn newsize_ok(&self, size: u64) -> Result {
+        let size = i64::try_from(size).map_err(|_| EFBIG)?;
+        // SAFETY: The inode is alive.
+        to_result(unsafe { bindings::inode_newsize_ok(self.as_ptr(), size) })
+    }
+
+    /// Sets the size and drops the page cache beyond it. The caller holds the inode lock.
+    pub fn truncate_setsize(&self, size: u64) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        // SAFETY: The inode is alive and locked by the caller.
+        unsafe { bindings::truncate_setsize(self.as_ptr(), size) };
+    }
+
+    /// Drops the page cache from `from` bytes on.
+    pub fn truncate_pagecache(&self, from: u64) {
+        let from = i64::try_from(from).unwrap_or(i64::MAX);
+        // SAFETY: The inode is alive.
+        unsafe { bindings::truncate_pagecache(self.as_ptr(), from) };
+    }
+
+    /// Tells the page cache that the size grew from `from` to `to`. The caller holds the lock.
+    pub fn pagecache_extended(&self, from: u64, to: u64) {
+        if let (Ok(from), Ok(to)) = (i64::try_from(from), i64::try_from(to)) {
+            // SAFETY: The inode is alive and its size is at least `to`.
+            unsafe { bindings::pagecache_isize_extended(self.as_ptr(), from, to) };
+        }
+    }
+
+    /// Whether any data is dirty or under writeback in the page cache.
+    pub fn has_data_in_flight(&self) -> bool {
+        // SAFETY: The inode and its mapping are alive.
+        unsafe {
+            bindings::mapping_tagged_dirty(self.mapping())
+                || bindings::mapping_tagged_writeback(self.mapping())
+        }
+    }
+
+    /// Writes the dirty data in `from..to` bytes and waits.
+    pub fn write_and_wait(&self, from: u64, to: u64) -> Result {
+        let from = i64::try_from(from).map_err(|_| EFBIG)?;
+        let to = i64::try_from(to.saturating_sub(1)).unwrap_or(i64::MAX);
+        // SAFETY: The inode and its mapping are alive.
+        to_result(unsafe { bindings::filemap_write_and_wait_range(self.mapping(), from, to) })
+    }
+
+    /// Starts writing all dirty data; does not wait for the writes.
+    pub fn start_write(&self) -> Result {
+        // SAFETY: The inode and its mapping are alive.
+        to_result(unsafe { bindings::filemap_flush(self.mapping()) })
+    }
+}
+
+/// The exclusively locked inode.
+#[must_use]
+pub struct InodeGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
+
+impl<T: FileSystem> Drop for InodeGuard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: The lock was taken by `Inode::lock` in this task.
+        unsafe { bindings::inode_unlock(self.0.as_ptr()) };
+    }
+}
+
+/// What [`SuperBlock::iget`] found.
+pub enum FoundInode<T: FileSystem> {
+    /// An inode that was in memory.
+    Cached(ARef<Inode<T>>),
+    /// A new one that has to be filled.
+    New(NewInode<T>),
+}
+
+/// An inode that is hashed but not yet visible: lookups of its key wait for it.
+///
+/// # Invariants
+///
+/// `I_NEW` is set and this value owns a reference.
+pub struct NewInode<T: FileSystem>(NonNull<bindings::inode>, PhantomData<T>);
+
+impl<T: FileSystem> Deref for NewInode<T> {
+    type Target = Inode<T>;
+
+    fn deref(&self) -> &Inode<T> {
+        // SAFETY: The value owns a reference.
+        unsafe { Inode::from_raw(self.0.as_ptr()) }
+    }
+}
+
+impl<T: FileSystem> NewInode<T> {
+    /// Sets the inode number.
+    pub fn set_ino(&self, ino: u64) {
+        // SAFETY: Nobody else sees a new inode.
+        unsafe { (*self.as_ptr()).i_ino = ino };
+    }
+
+    /// Sets the owner, in the initial user namespace's numbers.
+    pub fn set_owner(&self, uid: u32, gid: u32) {
+        // SAFETY: Nobody else sees a new inode. In the initial user namespace a kuid is the uid.
+        unsafe {
+            (*self.as_ptr()).i_uid.val = uid;
+            (*self.as_ptr()).i_gid.val = gid;
+        }
+    }
+
+    /// Publishes the inode.
+    pub fn finish(self) -> ARef<Inode<T>> {
+        let ptr = self.0;
+        core::mem::forget(self);
+        // SAFETY: By the type invariant `I_NEW` is set.
+        unsafe { bindings::unlock_new_inode(ptr.as_ptr()) };
+        // SAFETY: The reference passes to the result.
+        unsafe { ARef::from_raw(ptr.cast()) }
+    }
+}
+
+impl<T: FileSystem> Drop for NewInode<T> {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the inode is new and the reference ours.
+        unsafe { bindings::iget_failed(self.0.as_ptr()) };
+    }
+}
+
+extern "C" fn key_matches<T: FileSystem>(
+    inode: *mut bindings::inode,
+    data: *mut kernel::ffi::c_void,
+) -> i32 {
+    // SAFETY: Called by the inode hash for inodes of the same superblock, so of type `T`, with the
+    // `data` that `iget` passed, which is a `u64`.
+    unsafe { (Inode::<T>::from_raw(inode).key() == *data.cast::<u64>()).into() }
+}
+
+extern "C" fn key_set<T: FileSystem>(
+    inode: *mut bindings::inode,
+    data: *mut kernel::ffi::c_void,
+) -> i32 {
+    // SAFETY: As in `key_matches`.
+    unsafe {
+        Inode::<T>::from_raw(inode)
+            .object()
+            .key
+            .store(*data.cast::<u64>(), Ordering::Release);
+    }
+    0
+}
+
+impl<T: FileSystem> SuperBlock<T> {
+    /// Finds the inode with `key`, or makes a new one with it. `ENOMEM`.
+    pub fn iget(&self, mut key: u64) -> Result<FoundInode<T>> {
+        // SAFETY: The superblock is alive; the callbacks fit its inodes; `key` outlives the call.
+        let inode = unsafe {
+            bindings::iget5_locked(
+                self.as_ptr(),
+                key as _,
+                Some(key_matches::<T>),
+                Some(key_set::<T>),
+                (&raw mut key).cast(),
+            )
+        };
+        let inode = NonNull::new(inode).ok_or(ENOMEM)?;
+        // SAFETY: The result is referenced; `I_NEW` tells whether it is new, in which case only
+        // this task sees it.
+        unsafe {
+            if (*inode.as_ptr()).i_state.__state & bindings::inode_state_flags_enum_I_NEW != 0 {
+                Ok(FoundInode::New(NewInode(inode, PhantomData)))
+            } else {
+                Ok(FoundInode::Cached(ARef::from_raw(inode.cast())))
+            }
+        }
+    }
+
+    /// Finds the inode with `key` if it is in memory.
+    pub fn ilookup(&self, mut key: u64) -> Option<ARef<Inode<T>>> {
+        // SAFETY: As in `iget`.
+        let inode = unsafe {
+            bindings::ilookup5(
+                self.as_ptr(),
+                key as _,
+                Some(key_matches::<T>),
+                (&raw mut key).cast(),
+            )
+        };
+        // SAFETY: The result carries a reference.
+        NonNull::new(inode).map(|inode| unsafe { ARef::from_raw(inode.cast()) })
+    }
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! File data through iomap, and `address_space_operations`.
+//!
+//! Data goes through iomap and not through buffer heads: large folios, one mapping call per extent
+//! and bios as large as the extents.
+//!
+//! C header: [`include/linux/iomap.h`](srctree/include/linux/iomap.h)
+
+use super::super::bindings;
+use super::{File, FileSystem, Inode, IoVec, Kiocb};
+use core::marker::PhantomData;
+use kernel::error::{from_result, to_result};
+use kernel::prelude::*;
+
+/// Why a mapping is wanted.
+#[derive(Clone, Copy)]
+pub struct IomapFlags(u32);
+
+impl IomapFlags {
+    /// Data will be written: space has to be there.
+    pub fn is_write(self) -> bool {
+        self.0 & bindings::IOMAP_WRITE != 0
+    }
+
+    /// Zeros will be written where there is data.
+    pub fn is_zero(self) -> bool {
+        self.0 & bindings::IOMAP_ZERO != 0
+    }
+
+    /// A page fault.
+    pub fn is_fault(self) -> bool {
+        self.0 & bindings::IOMAP_FAULT != 0
+    }
+
+    /// Direct I/O.
+    pub fn is_direct(self) -> bool {
+        self.0 & bindings::IOMAP_DIRECT != 0
+    }
+
+    /// User space asked for the layout.
+    pub fn is_report(self) -> bool {
+        self.0 & bindings::IOMAP_REPORT != 0
+    }
+}
+
+/// What a range of a file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IomapKind {
+    /// Space with data on the device at this byte offset.
+    Mapped(u64),
+    /// Space with data on the device at this byte offset, not part of the file before this write:
+    /// what the write does not cover becomes zero.
+    New(u64),
+    /// Space at this byte offset without data: reads as zero.
+    Unwritten(u64),
+    /// No space: reads as zero.
+    Hole,
+}
+
+/// A range of a file and what it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IomapTarget {
+    /// Start in the file, in bytes.
+    pub offset: u64,
+    /// Length in bytes, not zero.
+    pub len: u64,
+    /// What it is.
+    pub kind: IomapKind,
+}
+
+/// How a file's data lies on the device.
+pub trait DataOps: FileSystem {
+    /// The range that begins at or before `pos`, at most `len` bytes beyond it of interest. For
+    /// a write, space for it is allocated.
+    fn map(inode: &Inode<Self>, pos: u64, len: u64, flags: IomapFlags) -> Result<IomapTarget>;
+
+    /// `written` bytes at `pos` of the mapped range are in the page cache now.
+    fn written(inode: &Inode<Self>, pos: u64, written: u64) -> Result;
+
+    /// The range at `pos` is about to be written from the page cache to the device. From now on
+    /// the data on the device counts as valid.
+    fn map_writeback(inode: &Inode<Self>, pos: u64, len: u64) -> Result<IomapTarget>;
+
+    /// Direct I/O has written `len` bytes at `pos`. Runs in task context.
+    fn direct_written(inode: &Inode<Self>, pos: u64, len: u64) -> Result;
+}
+
+fn fill<T: FileSystem>(inode: &Inode<T>, target: IomapTarget, map: &mut bindings::iomap) {
+    let (kind, addr, flags) = match target.kind {
+        IomapKind::Mapped(addr) => (bindings::IOMAP_MAPPED, addr, bindings::IOMAP_F_MERGED),
+        IomapKind::New(addr) => (
+            bindings::IOMAP_MAPPED,
+            addr,
+            bindings::IOMAP_F_MERGED | bindings::IOMAP_F_NEW,
+        ),
+        IomapKind::Unwritten(addr) => (bindings::IOMAP_UNWRITTEN, addr, bindings::IOMAP_F_MERGED),
+        IomapKind::Hole => (bindings::IOMAP_HOLE, u64::MAX, 0),
+    };
+    map.type_ = kind as u16;
+    map.addr = addr;
+    map.flags = flags as u16;
+    map.offset = i64::try_from(target.offset).unwrap_or(i64::MAX);
+    map.length = target.len;
+    // SAFETY: The inode and its superblock are alive.
+    map.bdev = unsafe { (*(*inode.as_ptr()).i_sb).s_bdev };
+}
+
+/// The tables for files with data, and the callbacks in them. They are called by the VFS, the
+/// memory management and iomap with live objects of type `T`.
+pub(super) struct DataTable<T>(PhantomData<T>);
+
+impl<T: DataOps> DataTable<T> {
+    pub(super) const IOMAP: bindings::iomap_ops = bindings::iomap_ops {
+        iomap_begin: Some(Self::begin),
+        iomap_end: Some(Self::end),
+        // SAFETY: All fields are function pointers or nothing.
+        ..unsafe { core::mem::zeroed() }
+    };
+
+    const WRITEBACK: bindings::iomap_writeback_ops = bindings::iomap_writeback_ops {
+        writeback_range: Some(Self::writeback_range),
+        writeback_submit: Some(bindings::iomap_ioend_writeback_submit),
+    };
+
+    const DIRECT_WRITE: bindings::iomap_dio_ops = bindings::iomap_dio_ops {
+        end_io: Some(Self::direct_end),
+        // SAFETY: All fields are pointers or nothing.
+        ..unsafe { core::mem::zeroed() }
+    };
+
+    pub(super) const AOPS: bindings::address_space_operations =
+        bindings::address_space_operations {
+            read_folio: Some(Self::read_folio),
+            readahead: Some(Self::readahead),
+            writepages: Some(Self::writepages),
+            bmap: Some(Self::bmap),
+            swap_activate: Some(Self::swap_activate),
+            dirty_folio: Some(bindings::iomap_dirty_folio),
+            release_folio: Some(bindings::iomap_release_folio),
+            invalidate_folio: Some(bindings::iomap_invalidate_folio),
+            is_partially_uptodate: Some(bindings::iomap_is_partially_uptodate),
+            migrate_folio: Some(bindings::filemap_migrate_folio),
+            error_remove_folio: Some(bindings::generic_error_remove_folio),
+            // SAFETY: All fields are function pointers or nothing.
+            ..unsafe { core::mem::zeroed() }
+        };
+
+    pub(super) const VM: bindings::vm_operations_struct = bindings::vm_operations_struct {
+        fault: Some(bindings::filemap_fault),
+        map_pages: Some(bindings::filemap_map_pages),
+        page_mkwrite: Some(Self::page_mkwrite),
+        // SAFETY: All fields are function pointers or nothing.
+        ..unsafe { core::mem::zeroed() }
+    };
+
+    unsafe extern "C" fn begin(
+        inode: *mut bindings::inode,
+        pos: i64,
+        len: i64,
+        flags: u32,
+        map: *mut bindings::iomap,
+        _src: *mut bindings::iomap,
+    ) -> i32 {
+        from_result(|| {
+            let pos = u64::try_from(pos).map_err(|_| EINVAL)?;
+            let len = u64::try_from(len).map_err(|_| EINVAL)?;
+            // SAFETY: See the type's comment; `map` is private to the iteration.
+            let (inode, map) = unsafe { (Inode::from_raw(inode), &mut *map) };
+            let target = T::map(inode, pos, len, IomapFlags(flags))?;
+            fill(inode, target, map);
+            Ok(0)
+        })
+    }
+
+    unsafe extern "C" fn end(
+        inode: *mut bindings::inode,
+        pos: i64,
+        _len: i64,
+        written: isize,
+        flags: u32,
+        _map: *mut bindings::iomap,
+    ) -> i32 {
+        if flags & bindings::IOMAP_WRITE == 0 || flags & bindings::IOMAP_DIRECT != 0 {
+            return 0;
+        }
+        from_result(|| {
+            let pos = u64::try_from(pos).map_err(|_| EINVAL)?;
+            let written = u64::try_from(written).unwrap_or(0);
+            // SAFETY: See the type's comment.
+            T::written(unsafe { Inode::from_raw(inode) }, pos, written)?;
+            Ok(0)
+        })
+    }
+
+    unsafe extern "C" fn direct_end(
+        iocb: *mut bindings::kiocb,
+        size: isize,
+        error: i32,
+        _flags: u32,
+    ) -> i32 {
+        from_result(|| {
+            to_result(error)?;
+            let len = u64::try_from(size).unwrap_or(0);
+            // SAFETY: See the type's comment; the file is open while its I/O completes.
+            let (inode, pos) = unsafe {
+                (
+                    Inode::<T>::from_raw(bindings::file_inode((*iocb).ki_filp)),
+                    u64::try_from((*iocb).ki_pos).map_err(|_| EINVAL)?,
+                )
+            };
+            T::direct_written(inode, pos, len)?;
+            Ok(0)
+        })
+    }
+
+    unsafe extern "C" fn writeback_range(
+        wpc: *mut bindings::iomap_writepage_ctx,
+        folio: *mut bindings::folio,
+        pos: u64,
+        len: u32,
+        end_pos: u64,
+    ) -> isize {
+        // SAFETY: See the type's comment; the folio is locked and the context private to this
+        // writeback.
+        unsafe {
+            let inode = Inode::<T>::from_raw((*wpc).inode);
+            match T::map_writeback(inode, pos, u64::from(len)) {
+                Ok(target) => {
+                    fill(inode, target, &mut (*wpc).iomap);
+                    bindings::iomap_add_to_ioend(wpc, folio, pos as i64, end_pos as i64, len)
+                }
+                Err(e) => e.to_errno() as isize,
+            }
+        }
+    }
+
+    unsafe extern "C" fn read_folio(
+        _file: *mut bindings::file,
+        folio: *mut bindings::folio,
+    ) -> i32 {
+        // SAFETY: See the type's comment; the folio is locked.
+        unsafe { bindings::iomap_bio_read_folio(folio, &Self::IOMAP) };
+        0
+    }
+
+    unsafe extern "C" fn readahead(rac: *mut bindings::readahead_control) {
+        // SAFETY: See the type's comment.
+        unsafe { bindings::iomap_bio_readahead(rac, &Self::IOMAP) };
+    }
+
+    unsafe extern "C" fn writepages(
+        mapping: *mut bindings::address_space,
+        wbc: *mut bindings::writeback_control,
+    ) -> i32 {
+        // SAFETY: See the type's comment; a zeroed context is an empty one.
+        unsafe {
+            let mut wpc: bindings::iomap_writepage_ctx = core::mem::zeroed();
+            wpc.inode = (*mapping).host;
+            wpc.wbc = wbc;
+            wpc.ops = &Self::WRITEBACK;
+            bindings::iomap_writepages(&mut wpc)
+        }
+    }
+
+    unsafe extern "C" fn bmap(mapping: *mut bindings::address_space, block: u64) -> u64 {
+        // SAFETY: See the type's comment.
+        unsafe { bindings::iomap_bmap(mapping, block, &Self::IOMAP) }
+    }
+
+    unsafe extern "C" fn swap_activate(
+        sis: *mut bindings::swap_info_struct,
+        file: *mut bindings::file,
+        span: *mut u64,
+    ) -> i32 {
+        // SAFETY: See the type's comment.
+        unsafe { bindings::iomap_swapfile_activate(sis, file, span, &Self::IOMAP) }
+    }
+
+    unsafe extern "C" fn page_mkwrite(vmf: *mut bindings::vm_fault) -> bindings::vm_fault_t {
+        // SAFETY: See the type's comment. The invalidate lock keeps truncation away while the page
+        // is made writable.
+        unsafe {
+            let file = (*(*vmf).__bindgen_anon_1.vma).vm_file;
+            let inode = bindings::file_inode(file);
+            bindings::sb_start_pagefault((*inode).i_sb);
+            bindings::file_update_time(file);
+            bindings::filemap_invalidate_lock_shared((*inode).i_mapping);
+            let ret = bindings::iomap_page_mkwrite(vmf, &Self::IOMAP, core::ptr::null_mut());
+            bindings::filemap_invalidate_unlock_shared((*inode).i_mapping);
+            bindings::sb_end_pagefault((*inode).i_sb);
+            ret
+        }
+    }
+}
+
+/// Holds the mapping's invalidate lock: no page fault brings in or dirties a page meanwhile.
+#[must_use]
+pub struct InvalidateGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
+
+impl<T: FileSystem> Drop for InvalidateGuard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: Taken by `invalidate_lock` in this task.
+        unsafe { bindings::filemap_invalidate_unlock(self.0.mapping()) };
+    }
+}
+
+impl<T: FileSystem> Inode<T> {
+    /// Takes the invalidate lock exclusively. The caller holds the inode lock.
+    pub fn invalidate_lock(&self) -> InvalidateGuard<'_, T> {
+        // SAFETY: The inode and its mapping are alive.
+        unsafe { bindings::filemap_invalidate_lock(self.mapping()) };
+        InvalidateGuard(self, PhantomData)
+    }
+}
+
+impl<T: DataOps> Inode<T> {
+    /// Writes zeros through the page cache over `len` bytes at `pos`, where there is data.
+    pub fn zero_range(&self, pos: u64, len: u64) -> Result {
+        let (pos, len) = (
+            i64::try_from(pos).map_err(|_| EFBIG)?,
+            i64::try_from(len).map_err(|_| EFBIG)?,
+        );
+        // SAFETY: The inode is alive and locked by the caller.
+        to_result(unsafe {
+            bindings::iomap_zero_range(
+                self.as_ptr(),
+                pos,
+                len,
+                core::ptr::null_mut(),
+                &DataTable::<T>::IOMAP,
+                core::ptr::null(),
+                core::ptr::null_mut(),
+            )
+        })
+    }
+
+    /// Reports the layout.
+    pub(super) fn fiemap(
+        &self,
+        info: *mut bindings::fiemap_extent_info,
+        start: u64,
+        len: u64,
+    ) -> Result {
+        // SAFETY: The inode is alive; `info` was passed by the VFS.
+        to_result(unsafe {
+            bindings::iomap_fiemap(self.as_ptr(), info, start, len, &DataTable::<T>::IOMAP)
+        })
+    }
+}
+
+impl<T: DataOps> Kiocb<'_, T> {
+    /// Copies `from` into the page cache at the current position. The caller holds the inode lock.
+    pub fn buffered_write(&self, from: &IoVec<'_>) -> Result<usize> {
+        // SAFETY: Control block and iterator are live and private to the call.
+        let n = unsafe {
+            bindings::iomap_file_buffered_write(
+                self.as_ptr(),
+                from.as_ptr(),
+                &DataTable::<T>::IOMAP,
+                core::ptr::null(),
+                core::ptr::null_mut(),
+            )
+        };
+        count(n)
+    }
+
+    /// Writes past the page cache. The caller holds the inode lock. `ENOTBLK` when the page cache
+    /// could not be kept out of the way and the write has to go through it.
+    pub fn direct_write(&self, from: &IoVec<'_>, wait: bool) -> Result<usize> {
+        let flags = if wait {
+            bindings::IOMAP_DIO_FORCE_WAIT
+        } else {
+            0
+        };
+        // SAFETY: As in `buffered_write`.
+        let n = unsafe {
+            bindings::iomap_dio_rw(
+                self.as_ptr(),
+                from.as_ptr(),
+                &DataTable::<T>::IOMAP,
+                &DataTable::<T>::DIRECT_WRITE,
+                flags,
+                core::ptr::null_mut(),
+                0,
+            )
+        };
+        count(n)
+    }
+
+    /// Reads past the page cache. The caller holds the inode lock shared.
+    pub fn direct_read(&self, to: &IoVec<'_>) -> Result<usize> {
+        // SAFETY: As in `buffered_write`.
+        let n = unsafe {
+            bindings::iomap_dio_rw(
+                self.as_ptr(),
+                to.as_ptr(),
+                &DataTable::<T>::IOMAP,
+                core::ptr::null(),
+                0,
+                core::ptr::null_mut(),
+                0,
+            )
+        };
+        count(n)
+    }
+}
+
+/// A non-negative count or an errno.
+pub(super) fn count(n: isize) -> Result<usize> {
+    usize::try_from(n).map_err(|_| Error::from_errno(n as i32))
+}
+
+/// `SEEK_HOLE` and `SEEK_DATA`.
+pub(super) fn seek<T: DataOps>(file: &File<'_, T>, offset: i64, hole: bool) -> Result<i64> {
+    let inode = file.inode();
+    // SAFETY: The inode is alive; the shared lock keeps the layout still.
+    let at = unsafe {
+        bindings::inode_lock_shared(inode.as_ptr());
+        let at = if hole {
+            bindings::iomap_seek_hole(inode.as_ptr(), offset, &DataTable::<T>::IOMAP)
+        } else {
+            bindings::iomap_seek_data(inode.as_ptr(), offset, &DataTable::<T>::IOMAP)
+        };
+        bindings::inode_unlock_shared(inode.as_ptr());
+        at
+    };
+    if at < 0 {
+        Err(Error::from_errno(at as i32))
+    } else {
+        Ok(at)
+    }
+}

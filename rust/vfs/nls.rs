@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Character sets.
+//!
+//! C header: [`include/linux/nls.h`](srctree/include/linux/nls.h)
+
+use super::super::bindings;
+use core::ptr::NonNull;
+use kernel::prelude::*;
+
+/// A loaded character set table.
+///
+/// # Invariants
+///
+/// The pointer is a table returned by `load_nls()` that has not been unloaded.
+pub struct Nls(NonNull<bindings::nls_table>);
+
+// SAFETY: Tables are immutable and shared by all users.
+unsafe impl Send for Nls {}
+// SAFETY: As above.
+unsafe impl Sync for Nls {}
+
+impl Nls {
+    /// Loads the table called `name` (`cp437`, `utf8`, ...), its module too if need be.
+    pub fn load(name: &CStr) -> Option<Self> {
+        // SAFETY: `name` is a NUL-terminated string; `load_nls()` does not write to it.
+        let table = unsafe { bindings::load_nls(name.as_ptr().cast_mut().cast()) };
+        // INVARIANT: A non-null result is a loaded table.
+        NonNull::new(table).map(Self)
+    }
+
+    /// Converts one unit of UCS-2; returns the length of the result in bytes.
+    pub fn uni2char(&self, unit: u16, out: &mut [u8; 6]) -> Option<usize> {
+        let table = self.0.as_ptr();
+        // SAFETY: By the type invariant the table is loaded; `uni2char` is always set and writes
+        // at most `out.len()` bytes.
+        let len = unsafe { ((*table).uni2char?)(unit, out.as_mut_ptr(), out.len() as i32) };
+        usize::try_from(len).ok().filter(|&n| n > 0 && n <= out.len())
+    }
+
+    /// Converts the first character of `bytes`; returns it and the bytes it took.
+    pub fn char2uni(&self, bytes: &[u8]) -> Option<(u16, usize)> {
+        let table = self.0.as_ptr();
+        let mut unit: bindings::wchar_t = 0;
+        let avail = i32::try_from(bytes.len()).ok()?;
+        // SAFETY: By the type invariant the table is loaded; `char2uni` is always set and reads
+        // at most `avail` bytes.
+        let len = unsafe { ((*table).char2uni?)(bytes.as_ptr(), avail, &mut unit) };
+        let len = usize::try_from(len).ok()?;
+        (len > 0 && len <= bytes.len()).then_some((unit, len))
+    }
+
+    /// The lower case of a byte.
+    pub fn to_lower(&self, byte: u8) -> u8 {
+        // SAFETY: By the type invariant the table is loaded.
+        unsafe { bindings::nls_tolower(self.0.as_ptr(), byte) }
+    }
+
+    /// The upper case of a byte.
+    pub fn to_upper(&self, byte: u8) -> u8 {
+        // SAFETY: By the type invariant the table is loaded.
+        unsafe { bindings::nls_toupper(self.0.as_ptr(), byte) }
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &CStr {
+        // SAFETY: By the type invariant the table is loaded, and its name is a static string.
+        unsafe { CStr::from_ptr((*self.0.as_ptr()).charset.cast()) }
+    }
+}
+
+impl Drop for Nls {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariant the table is loaded and this is its only unload.
+        unsafe { bindings::unload_nls(self.0.as_ptr()) };
+    }
+}
