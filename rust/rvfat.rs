@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! rvfat: the FAT12, FAT16 and FAT32 (VFAT) file systems.
+//!
+//! - [`fat`] is the file system;
+//! - [`ondisk`] is the format, independent of the kernel;
+//! - [`vfs`] wraps what the kernel offers to file systems;
+//! - [`bindings`] is what bindgen makes of the kernel's headers.
 
 use kernel::prelude::*;
 
 mod bindings;
+mod fat;
+pub mod ondisk;
 mod vfs;
 
 module! {
@@ -13,12 +20,17 @@ module! {
     authors: ["The rvfat developers"],
     description: "FAT12, FAT16 and FAT32 (VFAT) file system",
     license: "GPL",
+    alias: ["fs-rvfat"],
 }
 
-struct Rvfat;
+struct Rvfat {
+    _registration: vfs::Registration<fat::Fat>,
+}
 
 impl kernel::Module for Rvfat {
-    fn init(_module: &'static ThisModule) -> Result<Self> {
-        Ok(Rvfat)
+    fn init(module: &'static ThisModule) -> Result<Self> {
+        Ok(Self {
+            _registration: vfs::Registration::new(module)?,
+        })
     }
 }

@@ -7,9 +7,9 @@
 #include <linux/mnt_idmapping.h>
 #include <linux/uidgid.h>
 
-bool rvfat_helper_capable_linux_immutable(void)
+bool rvfat_helper_capable(int cap)
 {
-	return capable(CAP_LINUX_IMMUTABLE);
+	return capable(cap);
 }
 
 const struct cred *rvfat_helper_current_cred(void)

@@ -4,6 +4,7 @@
 #include <linux/fsnotify.h>
 #include <linux/iversion.h>
 #include <linux/mount.h>
+#include <linux/security.h>
 
 struct inode *rvfat_helper_alloc_inode_sb(struct super_block *sb, struct kmem_cache *cache)
 {
@@ -118,6 +119,21 @@ int rvfat_helper_mnt_want_write_file(struct file *file)
 void rvfat_helper_fsnotify_attrs_changed(struct file *file)
 {
 	fsnotify_change(file->f_path.dentry, ATTR_MODE | ATTR_CTIME);
+}
+
+u64 rvfat_helper_file_parent_ino(struct file *file)
+{
+	return d_parent_ino(file->f_path.dentry);
+}
+
+int rvfat_helper_file_may_set_mode(struct file *file, umode_t mode)
+{
+	struct iattr ia = {
+		.ia_valid = ATTR_MODE | ATTR_CTIME,
+		.ia_mode = mode,
+	};
+
+	return security_inode_setattr(file_mnt_idmap(file), file->f_path.dentry, &ia);
 }
 
 struct inode *rvfat_helper_file_inode(const struct file *file)

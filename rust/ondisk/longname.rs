@@ -90,7 +90,7 @@ impl LongSlot {
 /// Returns the checksum by which long-name slots refer to the entry called `name`.
 ///
 /// A sum of the bytes as stored, rotated right by one bit before each addition (fatgen103,
-/// "Checksum").
+/// "Organization and Association of Short & Long Directory Entries").
 pub fn checksum(name: &ShortName) -> u8 {
     name.on_disk()
         .iter()

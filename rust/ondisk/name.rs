@@ -12,21 +12,12 @@ const REPLACEMENT: u8 = b'?';
 
 /// Returns whether `unit` may not appear in a name: control characters and `* ? < > | " : / \`.
 ///
-/// fatgen103, "Long File Names", and Linux vfat.
-pub const fn is_bad_unit(unit: u16) -> bool {
-    // `* ? < > | " : / \`
-    const BAD: [u16; 9] = [0x2A, 0x3F, 0x3C, 0x3E, 0x7C, 0x22, 0x3A, 0x2F, 0x5C];
-    if unit < 0x20 {
-        return true;
-    }
-    let mut rest: &[u16] = &BAD;
-    while let [bad, tail @ ..] = rest {
-        if unit == *bad {
-            return true;
-        }
-        rest = tail;
-    }
-    false
+/// fatgen103, "Name Limits and Character Sets", and Linux vfat.
+pub fn is_bad_unit(unit: u16) -> bool {
+    matches!(
+        u8::try_from(unit),
+        Ok(0..=0x1F | b'*' | b'?' | b'<' | b'>' | b'|' | b'"' | b':' | b'/' | b'\\')
+    )
 }
 
 /// Checks that a file may be called `name`, whose trailing dots have been removed.

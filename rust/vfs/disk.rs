@@ -57,6 +57,12 @@ impl Disk {
             .unwrap_or(0)
     }
 
+    /// Bytes of the smallest block the device can write.
+    pub fn logical_block_bytes(&self) -> u32 {
+        // SAFETY: By the type invariant the device is open.
+        unsafe { bindings::bdev_logical_block_size(self.bdev()) }
+    }
+
     /// The device number in the encoding of `huge_encode_dev()`, for `f_fsid`.
     pub fn number(&self) -> u32 {
         // SAFETY: By the type invariant the superblock is alive.

@@ -36,7 +36,31 @@ impl<T: FileSystem> File<'_, T> {
         result
     }
 
-    /// The ID mapping and dentry with which `setattr` may be called for the file.
+    /// Position in bytes.
+    pub fn pos(&self) -> u64 {
+        // SAFETY: The file is open.
+        unsafe { (*self.0).f_pos }.try_into().unwrap_or(0)
+    }
+
+    /// Sets the position. The caller holds the inode lock.
+    pub fn set_pos(&self, pos: u64) {
+        // SAFETY: The file is open.
+        unsafe { (*self.0).f_pos = i64::try_from(pos).unwrap_or(i64::MAX) };
+    }
+
+    /// The inode number of the directory above.
+    pub fn parent_ino(&self) -> u64 {
+        // SAFETY: The file is open.
+        unsafe { bindings::file_parent_ino(self.0) }
+    }
+
+    /// Asks the security modules whether the mode may be changed to `mode`.
+    pub fn may_set_mode(&self, mode: u16) -> Result {
+        // SAFETY: The file is open and its inode locked by the caller.
+        to_result(unsafe { bindings::file_may_set_mode(self.0, mode) })
+    }
+
+    /// Tells those who watch the file that its attributes changed.
     pub fn notify_attrs_changed(&self) {
         // SAFETY: The file is open.
         unsafe { bindings::fsnotify_attrs_changed(self.0) };
@@ -137,6 +161,12 @@ impl DirContext<'_> {
     /// Sets the position of the next entry.
     pub fn set_pos(&mut self, pos: u64) {
         self.ctx.pos = i64::try_from(pos).unwrap_or(i64::MAX);
+    }
+
+    /// The inode number of the directory above.
+    pub fn parent_ino(&self) -> u64 {
+        // SAFETY: The file is open.
+        unsafe { bindings::file_parent_ino(self.file) }
     }
 
     /// Reports `.` and `..` if the position is before them. `false`: the reader's memory is full.

@@ -439,6 +439,19 @@ impl<T: FileSystem> Inode<T> {
         InodeGuard(self, PhantomData)
     }
 
+    /// Takes the inode lock shared.
+    pub fn lock_shared(&self) -> SharedInodeGuard<'_, T> {
+        // SAFETY: The inode is alive.
+        unsafe { bindings::inode_lock_shared(self.as_ptr()) };
+        SharedInodeGuard(self, PhantomData)
+    }
+
+    /// Writes the attributes if they are dirty, and waits.
+    pub fn sync_metadata(&self) -> Result {
+        // SAFETY: The inode is alive and referenced.
+        to_result(unsafe { bindings::sync_inode_metadata(self.as_ptr(), 1) })
+    }
+
     /// Waits for direct I/O that is under way. The caller holds the inode lock.
     pub fn dio_wait(&self) {
         // SAFETY: The inode is alive.
@@ -506,6 +519,17 @@ impl<T: FileSystem> Drop for InodeGuard<'_, T> {
     fn drop(&mut self) {
         // SAFETY: The lock was taken by `Inode::lock` in this task.
         unsafe { bindings::inode_unlock(self.0.as_ptr()) };
+    }
+}
+
+/// The inode, locked shared.
+#[must_use]
+pub struct SharedInodeGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
+
+impl<T: FileSystem> Drop for SharedInodeGuard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: The lock was taken by `Inode::lock_shared` in this task.
+        unsafe { bindings::inode_unlock_shared(self.0.as_ptr()) };
     }
 }
 

@@ -44,6 +44,9 @@ impl ParamSpec {
     }
 }
 
+/// An option in the kernel's form.
+pub type RawParam = bindings::fs_parameter_spec;
+
 /// The table of options in the kernel's form, with the terminating entry.
 pub struct ParamTable<const N: usize>([bindings::fs_parameter_spec; N]);
 

@@ -34,6 +34,19 @@ impl<T: FileSystem> SuperBlock<T> {
         self.0.get()
     }
 
+    /// The root directory; `None` while mounting and unmounting.
+    pub fn root(&self) -> Option<&Inode<T>> {
+        // SAFETY: While the volume is in use the root dentry and its inode stay; unmounting clears
+        // the pointer before it drops them, and no operation runs then but eviction.
+        unsafe {
+            let root = (*self.as_ptr()).s_root;
+            if root.is_null() {
+                return None;
+            }
+            Some(Inode::from_raw(bindings::d_inode(root)))
+        }
+    }
+
     /// The file system's data.
     pub fn volume(&self) -> &T::Volume {
         // SAFETY: By the type invariant `s_fs_info` is the volume, which lives as long as the
@@ -69,10 +82,21 @@ impl core::fmt::Write for SeqFile<'_> {
     }
 }
 
+/// How far `write_inode` has to go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum WriteMode {
+    /// The flusher: nobody waits.
+    Background,
+    /// `sync`: `sync_fs` follows and finishes the work.
+    ForSync,
+    /// On disk on return.
+    Integrity,
+}
+
 /// Superblock operations; the names are those of `super_operations`.
 pub trait SuperOps: FileSystem {
-    /// Writes the inode's attributes to its directory entry; on disk on return if `sync`.
-    fn write_inode(inode: &Inode<Self>, sync: bool) -> Result;
+    /// Writes the inode's attributes to its directory entry.
+    fn write_inode(inode: &Inode<Self>, mode: WriteMode) -> Result;
     /// The last reference is gone and the page cache is empty: frees what has no name any more.
     fn evict_inode(inode: &Inode<Self>);
     /// Writes out metadata; on disk on return if `wait`.
@@ -111,8 +135,14 @@ impl<T: SuperOps> SuperTable<T> {
     ) -> i32 {
         // SAFETY: The VFS passes a live inode and control block.
         unsafe {
-            let sync = (*wbc).sync_mode == bindings::writeback_sync_modes_WB_SYNC_ALL;
-            to_c(T::write_inode(Inode::from_raw(inode), sync))
+            let mode = if (*wbc).sync_mode != bindings::writeback_sync_modes_WB_SYNC_ALL {
+                WriteMode::Background
+            } else if (*wbc).for_sync() != 0 {
+                WriteMode::ForSync
+            } else {
+                WriteMode::Integrity
+            };
+            to_c(T::write_inode(Inode::from_raw(inode), mode))
         }
     }
 

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Free space: which clusters are free, and handing them out as runs.
+//!
+//! The FAT is looked at in windows of [`WINDOW`] clusters. A window's free clusters are kept as a
+//! bitmap from the first time it is needed, so no part of the FAT is searched twice.
+
+use crate::ondisk::{fat, Cluster, FatType};
+use kernel::prelude::*;
+
+use super::volume::Volume;
+
+/// Clusters in a window: 64 KiB of a FAT32, all of a FAT12.
+const WINDOW: u32 = 16384;
+const WORDS: usize = WINDOW as usize / 64;
+
+/// Windows searched for a long run before a short one is taken.
+const PATIENCE: u32 = 16;
+
+/// A run shorter than this is passed over at first when more clusters are wanted.
+const SHORT: u32 = 64;
+
+/// `len` clusters with consecutive numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// The first of them.
+    pub first: Cluster,
+    /// How many, not zero.
+    pub len: u32,
+}
+
+impl Run {
+    /// The last cluster.
+    pub fn last(&self) -> Cluster {
+        self.first
+            .checked_add(self.len.saturating_sub(1))
+            .unwrap_or(self.first)
+    }
+
+    /// The number after the last cluster's.
+    fn end(&self) -> u32 {
+        self.first.get().saturating_add(self.len)
+    }
+}
+
+/// The free clusters of one window; bit set: free.
+struct Window {
+    bits: [u64; WORDS],
+    free: u32,
+}
+
+impl Window {
+    fn set(&mut self, index: u32, free: bool) {
+        let (word, bit) = (index as usize / 64, 1u64 << (index % 64));
+        if let Some(word) = self.bits.get_mut(word) {
+            let was = *word & bit != 0;
+            if free && !was {
+                *word |= bit;
+                self.free += 1;
+            } else if !free && was {
+                *word &= !bit;
+                self.free -= 1;
+            }
+        }
+    }
+
+    /// The first index from `from` on whose bit is `free`.
+    fn find(&self, from: u32, free: bool) -> Option<u32> {
+        let mut index = from;
+        while index < WINDOW {
+            let word = self.bits.get(index as usize / 64)?;
+            let word = (if free { *word } else { !*word }) >> (index % 64);
+            if word != 0 {
+                let found = index + word.trailing_zeros();
+                return (found < WINDOW).then_some(found);
+            }
+            index = (index / 64 + 1) * 64;
+        }
+        None
+    }
+}
+
+/// The free space of a volume.
+pub struct FreeMap {
+    windows: KVVec<Option<KBox<Window>>>,
+    loaded: u32,
+    /// Free clusters, if known.
+    free: Option<u32>,
+    /// Where to look first for a file's first cluster.
+    next: u32,
+}
+
+impl FreeMap {
+    /// A map about which nothing is known but, perhaps, what FSINFO says.
+    pub fn new(max_cluster: u32, free: Option<u32>, next: Option<u32>) -> Result<Self> {
+        let count = max_cluster / WINDOW + 1;
+        let mut windows = KVVec::with_capacity(count as usize, GFP_KERNEL)?;
+        for _ in 0..count {
+            windows.push(None, GFP_KERNEL)?;
+        }
+        Ok(Self {
+            windows,
+            loaded: 0,
+            free,
+            next: next.unwrap_or(2),
+        })
+    }
+
+    /// Free clusters, if known without looking.
+    pub fn known_free(&self) -> Option<u32> {
+        self.free
+    }
+
+    /// Where the next search starts, for FSINFO.
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Free clusters; reads what of the FAT has not been read.
+    pub fn count(&mut self, vol: &Volume) -> Result<u32> {
+        match self.free {
+            Some(n) => Ok(n),
+            None => self.recount(vol),
+        }
+    }
+
+    /// Counts the free clusters by the FAT alone.
+    fn recount(&mut self, vol: &Volume) -> Result<u32> {
+        let mut free = 0u32;
+        for index in 0..self.windows.len() {
+            free = free.saturating_add(self.window(vol, index)?.free);
+        }
+        self.free = Some(free);
+        Ok(free)
+    }
+
+    fn window(&mut self, vol: &Volume, index: usize) -> Result<&mut Window> {
+        let slot = self.windows.get_mut(index).ok_or(EIO)?;
+        if slot.is_none() {
+            *slot = Some(load(vol, index as u32)?);
+            self.loaded += 1;
+            if self.loaded as usize == self.windows.len() {
+                // All is known now: what FSINFO said no longer matters.
+                let free = self.windows.iter().flatten().map(|w| w.free).sum();
+                self.free = Some(free);
+            }
+        }
+        match self.windows.get_mut(index) {
+            Some(Some(window)) => Ok(window),
+            _ => Err(EIO),
+        }
+    }
+
+    /// The first run of free clusters at or after number `from`, at most `max` long. Runs do not
+    /// go beyond a window.
+    fn find(&mut self, vol: &Volume, from: u32, max: u32) -> Result<Option<Run>> {
+        let mut from = from.max(2);
+        while from <= vol.geo.max_cluster() {
+            let (index, offset) = (from / WINDOW, from % WINDOW);
+            let window = self.window(vol, index as usize)?;
+            if window.free != 0 {
+                if let Some(start) = window.find(offset, true) {
+                    let end = window.find(start, false).unwrap_or(WINDOW);
+                    let first = Cluster::new(index * WINDOW + start).ok_or(EIO)?;
+                    let len = (end - start).min(max);
+                    return Ok(Some(Run { first, len }));
+                }
+            }
+            from = (index + 1) * WINDOW;
+        }
+        Ok(None)
+    }
+
+    fn mark(&mut self, run: &Run, free: bool) {
+        for n in run.first.get()..run.end() {
+            if let Some(Some(window)) = self.windows.get_mut((n / WINDOW) as usize) {
+                window.set(n % WINDOW, free);
+            }
+        }
+        if let Some(count) = &mut self.free {
+            *count = if free {
+                count.saturating_add(run.len)
+            } else {
+                count.saturating_sub(run.len)
+            };
+        }
+    }
+
+    /// Notes that the clusters are free in the FAT.
+    pub fn release(&mut self, run: &Run) {
+        self.mark(run, true);
+    }
+
+    /// Takes `want` clusters, if possible right after `tail`, in as few runs as a bounded search
+    /// finds. `ENOSPC`: there are not that many; nothing is taken then.
+    pub fn take(&mut self, vol: &Volume, want: u32, tail: Option<Cluster>) -> Result<KVVec<Run>> {
+        if self.free.is_some_and(|free| free < want) && self.recount(vol)? < want {
+            return Err(ENOSPC);
+        }
+        let mut runs = KVVec::new();
+        let result = self.take_into(vol, want, tail, &mut runs);
+        if let Err(e) = result {
+            for run in &runs {
+                self.mark(run, true);
+            }
+            return Err(e);
+        }
+        if let Some(last) = runs.last() {
+            self.next = last.end();
+        }
+        Ok(runs)
+    }
+
+    fn take_into(
+        &mut self,
+        vol: &Volume,
+        want: u32,
+        tail: Option<Cluster>,
+        runs: &mut KVVec<Run>,
+    ) -> Result {
+        let mut left = want;
+        let start = match tail {
+            Some(tail) => {
+                let after = tail.get().saturating_add(1);
+                if let Some(run) = self.find(vol, after, left)?.filter(|r| r.first.get() == after) {
+                    left -= self.add(run, runs)?;
+                }
+                after
+            }
+            None => self.next,
+        };
+        let start = start.clamp(2, vol.geo.max_cluster());
+        // First long runs, from `start` on; then whatever there is, from `start` on and round.
+        let limit = start.saturating_add(WINDOW * PATIENCE);
+        left = self.sweep(vol, (start, limit), left, left.min(SHORT), runs)?;
+        left = self.sweep(vol, (start, u32::MAX), left, 1, runs)?;
+        left = self.sweep(vol, (2, start), left, 1, runs)?;
+        if left == 0 {
+            Ok(())
+        } else {
+            // The count was wrong.
+            self.recount(vol)?;
+            Err(ENOSPC)
+        }
+    }
+
+    /// Takes runs of at least `min` clusters that start in `range.0..range.1`; returns what is
+    /// still wanted.
+    fn sweep(
+        &mut self,
+        vol: &Volume,
+        range: (u32, u32),
+        mut left: u32,
+        min: u32,
+        runs: &mut KVVec<Run>,
+    ) -> Result<u32> {
+        let mut from = range.0;
+        while left > 0 && from < range.1 {
+            let Some(found) = self.find(vol, from, u32::MAX)? else {
+                break;
+            };
+            if found.first.get() >= range.1 {
+                break;
+            }
+            from = found.end();
+            if found.len >= min.min(left) {
+                let run = Run {
+                    first: found.first,
+                    len: found.len.min(left),
+                };
+                left -= self.add(run, runs)?;
+            }
+        }
+        Ok(left)
+    }
+
+    /// Takes `run`, merged with the one before where they touch; returns its length.
+    fn add(&mut self, run: Run, runs: &mut KVVec<Run>) -> Result<u32> {
+        match runs.last_mut() {
+            Some(last) if last.end() == run.first.get() => last.len += run.len,
+            _ => runs.push(run, GFP_KERNEL)?,
+        }
+        self.mark(&run, false);
+        Ok(run.len)
+    }
+}
+
+impl Volume {
+    /// Discards free space in `start..start + len` bytes of the data area, in pieces of at least
+    /// `min` bytes; returns the bytes discarded.
+    pub fn trim(&self, start: u64, len: u64, min: u64) -> Result<u64> {
+        let _nofs = crate::vfs::NofsScope::new();
+        let bits = self.geo.cluster_bits();
+        let clusters = u64::from(self.geo.clusters());
+        let from = start >> bits;
+        let to = (start.saturating_add(len) >> bits).min(clusters);
+        if from >= clusters || len < 1 << bits {
+            return Err(EINVAL);
+        }
+        let min = min.div_ceil(1 << bits).max(1);
+        let mut at = u32::try_from(from + 2).map_err(|_| EINVAL)?;
+        let end = u32::try_from(to + 2).map_err(|_| EINVAL)?;
+        let mut trimmed = 0;
+        while at < end {
+            // The lock keeps the run free while the device drops it.
+            let mut table = self.table.lock();
+            let Some(run) = table.free.find(self, at, u32::MAX)? else {
+                break;
+            };
+            let stop = run.end().min(end);
+            let len = u64::from(stop.saturating_sub(run.first.get()));
+            if len >= min {
+                let sectors = len * u64::from(self.geo.sectors_per_cluster());
+                self.disk
+                    .discard(self.geo.cluster_sector(run.first).get(), sectors)?;
+                trimmed += len << bits;
+            }
+            at = run.end();
+        }
+        Ok(trimmed)
+    }
+}
+
+/// Reads a window's part of the FAT.
+fn load(vol: &Volume, index: u32) -> Result<KBox<Window>> {
+    let mut window = KBox::new(
+        Window {
+            bits: [0; WORDS],
+            free: 0,
+        },
+        GFP_KERNEL,
+    )?;
+    let first = index * WINDOW;
+    let last = first.saturating_add(WINDOW - 1).min(vol.geo.max_cluster());
+    let mut note = |n: u32, free: bool| {
+        if free && n >= 2 && n >= first && n <= last {
+            window.set(n - first, true);
+        }
+    };
+    let ty = vol.geo.fat_type();
+    let start = fat::number_byte_offset(ty, first);
+    let end = fat::number_byte_offset(ty, last).saturating_add(fat::entry_len(ty) as u64);
+    vol.read_ahead_fat(start, end);
+    let base = vol.fat_addr();
+    let mut cursor = vol.disk.cursor();
+    if ty == FatType::Fat12 {
+        let len = usize::try_from(end - start).map_err(|_| EIO)?;
+        let mut bytes = KVVec::from_elem(0u8, len, GFP_KERNEL)?;
+        cursor.read(base + start, &mut bytes)?;
+        fat::for_each_entry(ty, first, &bytes, &mut note);
+        return Ok(window);
+    }
+    let mut buf = [0u8; 512];
+    let per_buf = (buf.len() / fat::entry_len(ty)) as u32;
+    let mut n = first;
+    while n <= last {
+        let offset = fat::number_byte_offset(ty, n);
+        let len = usize::try_from(end - offset).map_or(buf.len(), |l| l.min(buf.len()));
+        let part = buf.get_mut(..len).ok_or(EIO)?;
+        cursor.read(base + offset, part)?;
+        fat::for_each_entry(ty, n, part, &mut note);
+        n += per_buf;
+    }
+    Ok(window)
+}

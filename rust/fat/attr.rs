@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Attributes: what of mode, owner and times FAT can hold.
+
+use crate::ondisk::attr;
+use crate::vfs::{Dentry, IdMap, Iattr, Inode, Kstat, SetattrOps, UpdateTime};
+use kernel::prelude::*;
+
+use super::{expand, flush, node, Fat};
+
+/// Mode bits that can be asked for at all.
+const VALID_MODE: u16 = 0o100000 | 0o040000 | 0o777;
+
+impl SetattrOps for Fat {
+    fn setattr(idmap: &IdMap<'_>, dentry: &Dentry<Fat>, attr: &mut Iattr<'_>) -> Result {
+        let inode = dentry.inode().ok_or(ENOENT)?;
+        let quiet = inode.volume().options.quiet;
+        let any_time = attr.sets_times() && may_set_times(idmap, inode);
+        if let Err(e) = attr.prepare(idmap, dentry, any_time) {
+            return if quiet { Ok(()) } else { Err(e) };
+        }
+        if let Some(size) = attr.size() {
+            inode.dio_wait();
+            if size > inode.size() {
+                longer(inode, size)?;
+                if attr.is_size_only() {
+                    return Ok(());
+                }
+                attr.clear_size();
+            }
+        }
+        let options = &inode.volume().options;
+        let foreign = attr.changes_owner(idmap, inode, options.uid, options.gid)
+            || attr.mode().is_some_and(|mode| mode & !VALID_MODE != 0);
+        if foreign {
+            return if quiet { Ok(()) } else { Err(EPERM) };
+        }
+        if let Some(mode) = attr.mode() {
+            attr.set_mode(attr::sanitize_mode(inode.mode(), mode, &options.modes()));
+        }
+        if let Some(size) = attr.size() {
+            shorter(inode, size)?;
+        }
+        set_times(inode, attr);
+        attr.copy_to(idmap, inode);
+        inode.mark_dirty();
+        Ok(())
+    }
+
+    fn getattr(inode: &Inode<Fat>, stat: &mut Kstat<'_>) {
+        let vol = inode.volume();
+        stat.set_block_size(vol.geo.cluster_bytes());
+        let entry = inode.node().entry.lock();
+        if !node::is_root(inode) {
+            stat.set_btime(node::to_timespec(vol, entry.created));
+        }
+    }
+
+    fn update_time(inode: &Inode<Fat>, what: UpdateTime) {
+        // The root has no entry to keep times in.
+        if node::is_root(inode) {
+            return;
+        }
+        let vol = inode.volume();
+        let now = inode.current_time();
+        let changed = match what {
+            UpdateTime::Access => {
+                let t = vol.truncate_atime(now);
+                let changed = inode.atime() != t;
+                inode.set_atime(t);
+                changed
+            }
+            UpdateTime::Change => {
+                let t = vol.truncate_mtime(now);
+                let changed = inode.mtime() != t;
+                inode.set_mtime(t);
+                inode.set_ctime(t);
+                changed
+            }
+        };
+        if changed {
+            inode.mark_dirty_sync();
+        }
+    }
+
+    fn folds_case(inode: &Inode<Fat>) -> bool {
+        inode.volume().names.ignores_case()
+    }
+}
+
+/// Whether the caller may set any time though the file is not theirs (option `allow_utime`).
+fn may_set_times(idmap: &IdMap<'_>, inode: &Inode<Fat>) -> bool {
+    if inode.is_owned_by_current(idmap) {
+        return false;
+    }
+    let mut allowed = inode.volume().options.allow_utime();
+    if inode.is_group_of_current(idmap) {
+        allowed >>= 3;
+    }
+    allowed & 0o2 != 0
+}
+
+fn set_times(inode: &Inode<Fat>, attr: &mut Iattr<'_>) {
+    let vol = inode.volume();
+    if let Some(t) = attr.atime() {
+        inode.set_atime(vol.truncate_atime(t));
+    }
+    if let Some(t) = attr.mtime() {
+        let t = vol.truncate_mtime(t);
+        inode.set_mtime(t);
+        inode.set_ctime(t);
+    }
+    attr.clear_times();
+}
+
+/// `truncate` that makes the file longer.
+fn longer(inode: &Inode<Fat>, size: u64) -> Result {
+    expand::cont_expand(inode, size)?;
+    changed(inode);
+    if inode.is_sync() {
+        flush::sync_inode(inode)?;
+    }
+    Ok(())
+}
+
+/// `truncate` that makes the file shorter.
+fn shorter(inode: &Inode<Fat>, size: u64) -> Result {
+    let vol = inode.volume();
+    {
+        let _faults = inode.invalidate_lock();
+        expand::truncate(inode, size)?;
+    }
+    changed(inode);
+    node::set_archive(inode);
+    if inode.is_sync() {
+        node::write(inode, true)?;
+        vol.commit(true)?;
+    }
+    Ok(())
+}
+
+/// The content changed now.
+fn changed(inode: &Inode<Fat>) {
+    let t = inode.volume().truncate_mtime(inode.current_time());
+    inode.set_mtime(t);
+    inode.set_ctime(t);
+    inode.mark_dirty();
+}

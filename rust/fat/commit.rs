@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The order in which changes reach the disk.
+//!
+//! Nothing on disk may point to what is not there yet, and nothing may be reused before all that
+//! pointed to it is gone from disk. So changes of metadata wait here, in memory, and
+//! [`Volume::commit`] writes them in steps, each waited for before the next:
+//!
+//! 1. new blocks of directories, and every changed FAT block, primary and mirrors together;
+//! 2. directory blocks: names, starts, sizes;
+//! 3. ends of chains that became shorter;
+//! 4. freed clusters, which only now are free in the FAT and may be allocated again.
+//!
+//! A directory block that was changed stays *pinned*: its buffer is referenced and modified but
+//! not marked dirty, so neither the flusher nor reclaim touches it before step 2. On a device with
+//! a volatile write cache the cache is flushed between the steps.
+
+use crate::ondisk::{Cluster, FatEntry};
+use crate::vfs::{BufferHead, NofsScope, Plug};
+use core::sync::atomic::Ordering;
+use kernel::prelude::*;
+
+use super::alloc::Run;
+use super::table::Change;
+use super::volume::Volume;
+
+/// Pinned directory blocks above which a change makes its task commit.
+const MAX_PINNED: usize = 8192;
+
+/// A pinned directory block.
+struct Pinned {
+    bh: BufferHead,
+    /// The FAT change that has to be on disk first.
+    after: u64,
+}
+
+/// Changes that wait.
+pub struct Pending {
+    /// Blocks that nothing on disk refers to yet.
+    new_blocks: KVVec<BufferHead>,
+    /// Sorted by block number.
+    pinned: KVVec<Pinned>,
+    /// Clusters whose chain ends there now.
+    ends: KVVec<Cluster>,
+    /// Clusters to be freed.
+    frees: KVVec<Run>,
+}
+
+impl Pending {
+    /// Nothing waits.
+    pub fn new() -> Self {
+        Self {
+            new_blocks: KVVec::new(),
+            pinned: KVVec::new(),
+            ends: KVVec::new(),
+            frees: KVVec::new(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.new_blocks.is_empty()
+            && self.pinned.is_empty()
+            && self.ends.is_empty()
+            && self.frees.is_empty()
+    }
+
+    /// Makes sure that the block is pinned.
+    fn pin(&mut self, bh: &BufferHead, after: u64) -> Result {
+        let block = bh.block();
+        let at = self.pinned.partition_point(|p| p.bh.block() < block);
+        if let Some(p) = self.pinned.get_mut(at).filter(|p| p.bh.block() == block) {
+            p.after = p.after.max(after);
+            return Ok(());
+        }
+        self.pinned.reserve(1, GFP_KERNEL)?;
+        let new = Pinned {
+            bh: bh.clone(),
+            after,
+        };
+        self.pinned
+            .insert_within_capacity(at, new)
+            .map_err(|_| ENOMEM)
+    }
+}
+
+/// Step 1 for new blocks. The lock stays held: they are few, and none may be missed.
+fn write_new(pending: &mut Pending) -> Result {
+    BufferHead::sync_all(pending.new_blocks.iter())?;
+    pending.new_blocks.clear();
+    Ok(())
+}
+
+impl Volume {
+    /// Changes a directory block. What `change` writes may depend on FAT changes up to `after`.
+    pub fn change_block(
+        &self,
+        bh: &BufferHead,
+        after: u64,
+        change: impl FnOnce(&BufferHead) -> Result,
+    ) -> Result {
+        let _nofs = NofsScope::new();
+        let mut pending = self.pending.lock();
+        pending.pin(bh, after)?;
+        // A write of the block that is under way must not pick up the change.
+        bh.wait()?;
+        change(bh)
+    }
+
+    /// Registers blocks, zeroed or filled by the caller, that nothing on disk refers to yet.
+    pub fn add_new_blocks(&self, blocks: KVVec<BufferHead>) -> Result {
+        let _nofs = NofsScope::new();
+        let mut pending = self.pending.lock();
+        pending.new_blocks.reserve(blocks.len(), GFP_KERNEL)?;
+        for bh in blocks {
+            bh.mark_dirty();
+            pending.new_blocks.push(bh, GFP_KERNEL)?;
+        }
+        Ok(())
+    }
+
+    /// Registers clusters that become free when the changes made so far are on disk; `end` is the
+    /// cluster that then ends what is left of their chain.
+    pub fn free_later(&self, end: Option<Cluster>, runs: &[Run]) -> Result {
+        let _nofs = NofsScope::new();
+        let mut pending = self.pending.lock();
+        pending.ends.reserve(1, GFP_KERNEL)?;
+        pending.frees.reserve(runs.len(), GFP_KERNEL)?;
+        if let Some(end) = end {
+            pending.ends.push(end, GFP_KERNEL)?;
+        }
+        let mut clusters = 0u64;
+        for run in runs {
+            clusters += u64::from(run.len);
+            pending.frees.push(*run, GFP_KERNEL)?;
+        }
+        self.pending_free.fetch_add(clusters, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether so much waits that the task that adds to it should commit.
+    pub fn should_commit(&self) -> bool {
+        self.pending.lock().pinned.len() > MAX_PINNED
+    }
+
+    /// Whether anything waits to be written.
+    pub fn has_pending(&self) -> bool {
+        !self.pending.lock().is_empty() || self.table.lock().is_dirty()
+    }
+
+    /// Writes everything that waits, in order. On return it is on disk; with `durable` also in a
+    /// volatile write cache no more.
+    pub fn commit(&self, durable: bool) -> Result {
+        let _nofs = NofsScope::new();
+        let _one = self.commit.lock();
+        let wrote = self.commit_steps()?;
+        if durable || wrote {
+            self.disk.flush()?;
+        }
+        Ok(())
+    }
+
+    fn commit_steps(&self) -> Result<bool> {
+        if !self.has_pending() {
+            return Ok(false);
+        }
+        self.write_new_blocks()?;
+        let synced = self.sync_fat()?;
+        self.barrier()?;
+        let (ends, frees) = self.write_pinned(synced)?;
+        let result = self.free_now(&ends, &frees);
+        if result.is_err() {
+            // Lost until the next mount finds them; nothing else refers to them.
+            self.warn(fmt!("freed clusters could not be written to the FAT"));
+        }
+        result.map(|()| true)
+    }
+
+    /// One flush between two steps, where the device could reorder them.
+    fn barrier(&self) -> Result {
+        if self.disk.has_write_cache() {
+            self.disk.flush()?;
+        }
+        Ok(())
+    }
+
+    fn write_new_blocks(&self) -> Result {
+        write_new(&mut self.pending.lock())
+    }
+
+    /// Step 2. Returns what can be freed after it.
+    fn write_pinned(&self, mut synced: u64) -> Result<(KVVec<Cluster>, KVVec<Run>)> {
+        let (pinned, ends, frees) = {
+            let mut pending = self.pending.lock();
+            // Changes that came in meanwhile may need more of the FAT; while the lock is held no
+            // further ones come.
+            if pending.pinned.iter().any(|p| p.after > synced) {
+                write_new(&mut pending)?;
+                synced = self.sync_fat()?;
+                self.barrier()?;
+            }
+            let pinned = core::mem::replace(&mut pending.pinned, KVVec::new());
+            Plug::run(|| {
+                for p in pinned.iter().filter(|p| p.after <= synced) {
+                    p.bh.mark_dirty();
+                    p.bh.submit_write();
+                }
+            });
+            (
+                pinned,
+                core::mem::replace(&mut pending.ends, KVVec::new()),
+                core::mem::replace(&mut pending.frees, KVVec::new()),
+            )
+        };
+        let result = pinned
+            .iter()
+            .fold(Ok(()), |result, p| result.and(p.bh.wait()));
+        if let Err(e) = result {
+            self.put_back(pinned, &ends, &frees);
+            return Err(e);
+        }
+        Ok((ends, frees))
+    }
+
+    /// After a failed write: all waits again.
+    fn put_back(&self, pinned: KVVec<Pinned>, ends: &[Cluster], frees: &[Run]) {
+        let mut pending = self.pending.lock();
+        for p in pinned {
+            if pending.pin(&p.bh, p.after).is_err() {
+                p.bh.mark_dirty();
+            }
+        }
+        let ends = pending.ends.extend_from_slice(ends, GFP_KERNEL);
+        let frees = pending.frees.extend_from_slice(frees, GFP_KERNEL);
+        if ends.is_err() || frees.is_err() {
+            self.warn(fmt!("freed clusters are lost until the volume is checked"));
+        }
+    }
+
+    /// Steps 3 and 4.
+    fn free_now(&self, ends: &[Cluster], frees: &[Run]) -> Result {
+        if !ends.is_empty() {
+            let mut changes = KVVec::with_capacity(ends.len(), GFP_KERNEL)?;
+            for &first in ends {
+                changes.push(
+                    Change {
+                        run: Run { first, len: 1 },
+                        then: Some(FatEntry::End),
+                    },
+                    GFP_KERNEL,
+                )?;
+            }
+            self.table.lock().apply(self, &changes)?;
+            self.sync_fat()?;
+            self.barrier()?;
+        }
+        if frees.is_empty() {
+            return Ok(());
+        }
+        let mut changes = KVVec::with_capacity(frees.len(), GFP_KERNEL)?;
+        let mut clusters = 0;
+        for &run in frees {
+            clusters += u64::from(run.len);
+            changes.push(Change { run, then: None }, GFP_KERNEL)?;
+        }
+        {
+            let mut table = self.table.lock();
+            let result = table.apply(self, &changes);
+            self.pending_free.fetch_sub(clusters, Ordering::Relaxed);
+            result?;
+            for run in frees {
+                table.free.release(run);
+            }
+        }
+        self.discard(frees);
+        if self.disk.is_sync() {
+            self.sync_fat()?;
+        }
+        Ok(())
+    }
+
+    /// Tells the device about freed clusters, with the mount option `discard`.
+    fn discard(&self, runs: &[Run]) {
+        if !self.options.discard {
+            return;
+        }
+        for run in runs {
+            let sector = self.geo.cluster_sector(run.first).get();
+            let count = u64::from(run.len) * u64::from(self.geo.sectors_per_cluster());
+            if self.disk.discard(sector, count).is_err() {
+                return;
+            }
+        }
+    }
+}

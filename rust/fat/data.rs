@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! File data: where iomap finds it, reading and writing.
+//!
+//! Every byte of a file has space on disk; there are no holes. What lies below the size is either
+//! data or *unwritten* (see [`super::expand`]). Unwritten bytes become data at the moment their
+//! writeback starts: by then the page cache has them, and keeps them until the write is done, so
+//! nobody can read from disk what is not there yet.
+
+use crate::vfs::{
+    DataOps, Inode, IoVec, IomapFlags, IomapKind, IomapTarget, Kiocb, NofsScope, //
+};
+use kernel::prelude::*;
+
+use super::expand;
+use super::Fat;
+
+impl DataOps for Fat {
+    fn map(inode: &Inode<Fat>, pos: u64, len: u64, flags: IomapFlags) -> Result<IomapTarget> {
+        let vol = inode.volume();
+        // Data ends here; behind it there may be space, but nothing to be read.
+        let edge = vol.round_up(inode.size());
+        let end = pos.saturating_add(len);
+        if flags.is_write() {
+            if end > edge {
+                expand::preallocate(inode, vol.clusters_for(end))?;
+            }
+        } else if pos >= edge {
+            return Ok(IomapTarget {
+                offset: pos,
+                len,
+                kind: IomapKind::Hole,
+            });
+        }
+        let end = if pos < edge { end.min(edge) } else { end };
+        let mut target = lookup(inode, pos, end - pos)?;
+        if let (true, IomapKind::Mapped(addr)) = (pos >= edge, target.kind) {
+            target.kind = IomapKind::New(addr);
+        }
+        Ok(target)
+    }
+
+    fn written(inode: &Inode<Fat>, _pos: u64, written: u64) -> Result {
+        if written > 0 {
+            inode.mark_dirty();
+        }
+        Ok(())
+    }
+
+    fn map_writeback(inode: &Inode<Fat>, pos: u64, len: u64) -> Result<IomapTarget> {
+        let vol = inode.volume();
+        let _nofs = NofsScope::new();
+        let mut chain = inode.node().chain.lock();
+        let (addr, run) = expand::locate(vol, &mut chain, pos)?.ok_or_else(|| {
+            vol.corrupt(fmt!("no cluster for byte {pos} of a file being written"))
+        })?;
+        let len = len.min(run);
+        let start = pos & !(vol.block_bytes() - 1);
+        let end = vol.round_up(pos + len);
+        if !chain.unwritten.is_empty() {
+            chain.unwritten.remove(start, end)?;
+        }
+        Ok(IomapTarget {
+            offset: pos,
+            len,
+            kind: IomapKind::Mapped(addr),
+        })
+    }
+
+    fn direct_written(inode: &Inode<Fat>, pos: u64, len: u64) -> Result {
+        let end = pos.saturating_add(len);
+        if len > 0 && end > inode.size() {
+            inode.set_size(end);
+        }
+        inode.mark_dirty();
+        Ok(())
+    }
+}
+
+/// What `len` bytes at `pos` are; the space is there, or the file is corrupt.
+fn lookup(inode: &Inode<Fat>, pos: u64, len: u64) -> Result<IomapTarget> {
+    let vol = inode.volume();
+    let _nofs = NofsScope::new();
+    let mut chain = inode.node().chain.lock();
+    let (addr, run) = expand::locate(vol, &mut chain, pos)?.ok_or_else(|| {
+        vol.corrupt(fmt!(
+            "chain of a file ends before byte {pos}, expected {} bytes",
+            inode.size()
+        ))
+    })?;
+    let mut len = len.min(run);
+    let mut kind = IomapKind::Mapped(addr);
+    if let Some((start, end)) = chain.unwritten.next(pos) {
+        if start <= pos {
+            kind = IomapKind::Unwritten(addr);
+            len = len.min(end - pos);
+        } else {
+            len = len.min(start - pos);
+        }
+    }
+    Ok(IomapTarget {
+        offset: pos,
+        len,
+        kind,
+    })
+}
+
+/// `read_iter`.
+pub fn read(iocb: &Kiocb<'_, Fat>, to: &IoVec<'_>) -> Result<usize> {
+    if !iocb.is_direct() {
+        return iocb.buffered_read(to);
+    }
+    iocb.file_accessed();
+    let _shared = iocb.inode().lock_shared();
+    iocb.direct_read(to)
+}
+
+/// `write_iter`.
+pub fn write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>) -> Result<usize> {
+    let inode = iocb.inode();
+    let guard = inode.lock();
+    if iocb.write_checks(from)? == 0 {
+        return Ok(0);
+    }
+    iocb.file_modified()?;
+    let pos = iocb.pos();
+    let end = pos.saturating_add(from.count() as u64);
+    let before = chain_len(inode)?;
+    if pos > inode.size() {
+        inode.dio_wait();
+        expand::cont_expand(inode, pos)?;
+    }
+    let result = if iocb.is_direct() {
+        direct_write(iocb, from, pos, end)
+    } else {
+        inode.dio_wait();
+        iocb.buffered_write(from)
+    };
+    if end > inode.size() {
+        undo(inode, before)?;
+    }
+    drop(guard);
+    match result? {
+        0 => Ok(0),
+        n => iocb.write_sync(n),
+    }
+}
+
+fn chain_len(inode: &Inode<Fat>) -> Result<u32> {
+    let _nofs = NofsScope::new();
+    inode.node().chain.lock().len(inode.volume())
+}
+
+/// After a write that failed or was short: gives back the clusters that it allocated and did not
+/// use. What was preallocated before stays. The invalidate lock keeps page faults away meanwhile,
+/// and dropping the pages waits for writeback, so nothing maps blocks that are being freed.
+fn undo(inode: &Inode<Fat>, before: u32) -> Result {
+    let keep = before.max(inode.volume().clusters_for(inode.size()));
+    let _faults = inode.invalidate_lock();
+    inode.truncate_pagecache(inode.size());
+    expand::release(inode, keep)
+}
+
+fn direct_write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>, pos: u64, end: u64) -> Result<usize> {
+    let inode = iocb.inode();
+    let size = inode.size();
+    // Below the size, what was never written must not be mistaken for data.
+    expand::fill_range(inode, pos, end.min(size))?;
+    let done = match iocb.direct_write(from, end > size) {
+        Err(e) if e == ENOTBLK => 0,
+        result => result?,
+    };
+    if from.count() == 0 {
+        return Ok(done);
+    }
+    iocb.clear_direct();
+    let start = iocb.pos();
+    let n = iocb.buffered_write(from)?;
+    inode.write_and_wait(start, start + n as u64)?;
+    Ok(done + n)
+}

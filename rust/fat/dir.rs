@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Directories as sequences of 32-byte slots.
+
+use crate::ondisk::{
+    Cluster, DirPos, LongNameAssembler, RawDirent, Sector, SlotKind, DIRENT_SIZE, //
+};
+use crate::vfs::{BufferHead, Inode, NofsScope};
+use kernel::prelude::*;
+
+use super::names::{Units, MAX_NAME_BYTES};
+use super::node::is_root;
+use super::{expand, Fat};
+
+/// Bytes per slot.
+const SLOT: u64 = DIRENT_SIZE as u64;
+
+/// Most bytes a directory may have: 65,536 slots (Microsoft's specification, section 6).
+const MAX_DIR_BYTES: u64 = 65_536 * SLOT;
+
+/// Blocks that are read ahead at a time.
+const READ_AHEAD: u64 = 128;
+
+/// First byte of the name of a removed entry.
+const DELETED: u8 = 0xe5;
+
+/// Where an entry is.
+#[derive(Clone, Copy)]
+pub struct Location {
+    /// The place of its 8.3 slot on the device.
+    pub pos: DirPos,
+    /// The byte in the directory where its first slot starts.
+    first: u64,
+    /// Its slots, long name ones included.
+    slots: u32,
+}
+
+impl Location {
+    /// The byte in the directory where the entry's first slot starts.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+}
+
+/// An entry as it was read.
+pub struct Record {
+    /// Where it is.
+    pub loc: Location,
+    /// Its 8.3 slot.
+    pub entry: RawDirent,
+    /// Units of its long name; 0: it has none.
+    pub long: usize,
+}
+
+/// Reads a directory. The caller holds its inode lock, at least shared.
+pub struct DirReader<'a> {
+    dir: &'a Inode<Fat>,
+    current: Option<(u64, BufferHead)>,
+    ahead: u64,
+    assembler: LongNameAssembler,
+}
+
+impl<'a> DirReader<'a> {
+    /// A reader of `dir`.
+    pub fn new(dir: &'a Inode<Fat>) -> Self {
+        Self {
+            dir,
+            current: None,
+            ahead: 0,
+            assembler: LongNameAssembler::new(),
+        }
+    }
+
+    /// The device block of the directory's block `index`, and the blocks that follow it there.
+    fn locate(&self, index: u64) -> Result<Option<(u64, u64)>> {
+        let vol = self.dir.volume();
+        if is_root(self.dir) && vol.geo.root_cluster().is_none() {
+            let blocks = u64::from(vol.geo.root_sectors());
+            return Ok((index < blocks).then(|| (vol.geo.root_start().get() + index, blocks - index)));
+        }
+        let _nofs = NofsScope::new();
+        let mut chain = self.dir.node().chain.lock();
+        let bits = vol.geo.sector_bits();
+        let found = expand::locate(vol, &mut chain, index << bits)?;
+        Ok(found.map(|(addr, len)| (addr >> bits, len >> bits)))
+    }
+
+    /// The directory's block `index`; `None` beyond its end.
+    fn block(&mut self, index: u64) -> Result<Option<&BufferHead>> {
+        if self.current.as_ref().map(|(i, _)| *i) != Some(index) {
+            self.current = None;
+            let Some((block, run)) = self.locate(index)? else {
+                return Ok(None);
+            };
+            let disk = &self.dir.volume().disk;
+            if index >= self.ahead {
+                let n = run.min(READ_AHEAD);
+                disk.read_ahead(block, n);
+                self.ahead = index + n;
+            }
+            self.current = Some((index, disk.bread(block)?));
+        }
+        Ok(self.current.as_ref().map(|(_, bh)| bh))
+    }
+
+    /// The block and the offset in it of the slot at byte `at`.
+    fn place(&mut self, at: u64) -> Result<Option<(&BufferHead, usize)>> {
+        let vol = self.dir.volume();
+        let offset = (at & (vol.block_bytes() - 1)) as usize;
+        let block = self.block(at >> vol.geo.sector_bits())?;
+        Ok(block.map(|bh| (bh, offset)))
+    }
+
+    /// The slot at byte `at`; `None` beyond the end.
+    fn slot(&mut self, at: u64) -> Result<Option<RawDirent>> {
+        match self.place(at)? {
+            Some((bh, offset)) => Ok(Some(RawDirent::from_bytes(bh.read(offset)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The place on the device of the slot at byte `at`.
+    fn pos(&mut self, at: u64) -> Result<DirPos> {
+        let bits = self.dir.volume().geo.sector_bits();
+        let (bh, offset) = self.place(at)?.ok_or(EIO)?;
+        DirPos::new(
+            Sector::new(bh.block()),
+            u32::try_from(offset).map_err(|_| EIO)?,
+            bits,
+        )
+        .ok_or(EIO)
+    }
+
+    /// The next entry from byte `at` on, with its long name in `units`; moves `at` behind it.
+    /// `None`: there are no more, `at` is at the end.
+    pub fn next(&mut self, at: &mut u64, units: &mut Units) -> Result<Option<Record>> {
+        self.assembler.reset();
+        while *at < MAX_DIR_BYTES {
+            let here = *at;
+            let Some(entry) = self.slot(here)? else {
+                return Ok(None);
+            };
+            match entry.kind() {
+                SlotKind::End => return Ok(None),
+                SlotKind::Long(slot) => self.assembler.feed(&slot),
+                SlotKind::Deleted | SlotKind::VolumeLabel => self.assembler.reset(),
+                SlotKind::Entry => {
+                    *at = here + SLOT;
+                    return self.record(here, entry, units).map(Some);
+                }
+            }
+            *at = here + SLOT;
+        }
+        Ok(None)
+    }
+
+    fn record(&mut self, here: u64, entry: RawDirent, units: &mut Units) -> Result<Record> {
+        let mut long = 0;
+        let mut slots = 1;
+        if let Some(name) = self.assembler.finish(&entry.name()) {
+            long = name.len();
+            units.get_mut(..long).ok_or(EIO)?.copy_from_slice(name);
+            slots += self.assembler.slots();
+        }
+        let slots = u32::try_from(slots).map_err(|_| EIO)?;
+        Ok(Record {
+            loc: Location {
+                pos: self.pos(here)?,
+                first: here.saturating_sub(u64::from(slots - 1) * SLOT),
+                slots,
+            },
+            entry,
+            long,
+        })
+    }
+}
+
+/// Finds the entry with a name in user space's character set, long or 8.3.
+pub fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
+    let names = &dir.volume().names;
+    let mut reader = DirReader::new(dir);
+    let mut units: Units = [0; 260];
+    let mut bytes = KBox::new([0u8; MAX_NAME_BYTES], GFP_KERNEL)?;
+    let mut at = 0;
+    while let Some(record) = reader.next(&mut at, &mut units)? {
+        let n = names.short_to_bytes(&record.entry, &mut *bytes);
+        if n > 0 && names.equal(bytes.get(..n).unwrap_or(&[]), name) {
+            return Ok(Some(record));
+        }
+        if record.long > 0 {
+            let n = names.from_units(units.get(..record.long).unwrap_or(&[]), &mut *bytes);
+            if names.equal(bytes.get(..n).unwrap_or(&[]), name) {
+                return Ok(Some(record));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether an 8.3 name is taken.
+pub fn has_short(dir: &Inode<Fat>, name: &crate::ondisk::ShortName) -> Result<bool> {
+    let mut reader = DirReader::new(dir);
+    let mut units: Units = [0; 260];
+    let mut at = 0;
+    while let Some(record) = reader.next(&mut at, &mut units)? {
+        if record.entry.name() == *name {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether there is nothing but `.` and `..`.
+pub fn is_empty(dir: &Inode<Fat>) -> Result<bool> {
+    let mut reader = DirReader::new(dir);
+    let mut units: Units = [0; 260];
+    let mut at = 0;
+    while let Some(record) = reader.next(&mut at, &mut units)? {
+        let name = record.entry.name();
+        if !name.is_dot() && !name.is_dot_dot() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Counts the entries that are directories, `.` and `..` included.
+pub fn count_subdirs(dir: &Inode<Fat>) -> Result<u32> {
+    let mut reader = DirReader::new(dir);
+    let mut units: Units = [0; 260];
+    let mut at = 0;
+    let mut n = 0u32;
+    while let Some(record) = reader.next(&mut at, &mut units)? {
+        if record.entry.attrs().contains(crate::ondisk::Attrs::DIRECTORY) {
+            n = n.saturating_add(1);
+        }
+    }
+    Ok(n)
+}
+
+/// Room for an entry.
+struct Room {
+    /// The byte where it starts.
+    first: u64,
+    /// Slots that are there; the rest have to be made.
+    have: u64,
+    /// Whether the end mark is among them.
+    over_end: bool,
+}
+
+/// Finds the first place with `want` free slots in a row, or the free ones at the end.
+fn find_room(reader: &mut DirReader<'_>, want: u64) -> Result<Room> {
+    let mut room = Room {
+        first: 0,
+        have: 0,
+        over_end: false,
+    };
+    let mut at = 0;
+    while room.have < want {
+        // Everything behind the end mark is free, whatever it holds.
+        match reader.slot(at)?.map(|slot| slot.kind()) {
+            None => break,
+            Some(kind) if room.over_end || matches!(kind, SlotKind::End | SlotKind::Deleted) => {
+                if room.have == 0 {
+                    room.first = at;
+                }
+                room.have += 1;
+                room.over_end |= matches!(kind, SlotKind::End);
+            }
+            Some(_) => room.have = 0,
+        }
+        at += SLOT;
+    }
+    if room.have == 0 {
+        room.first = at;
+    }
+    Ok(room)
+}
+
+/// Adds an entry, its slots in disk order. What it refers to needs the FAT up to change `after`.
+/// `ENOSPC`. The inode lock is held.
+pub fn add(dir: &Inode<Fat>, slots: &[[u8; DIRENT_SIZE]], after: u64) -> Result<Location> {
+    let mut reader = DirReader::new(dir);
+    let want = slots.len() as u64;
+    let room = find_room(&mut reader, want)?;
+    if room.have < want {
+        let end = room.first + room.have * SLOT;
+        grow(dir, end, (want - room.have) * SLOT)?;
+        reader = DirReader::new(dir);
+    }
+    let end = room.first + want * SLOT;
+    if room.over_end {
+        // The end mark moves behind the new entry, if there is anything behind it.
+        if let Some(slot) = reader.slot(end)? {
+            if !matches!(slot.kind(), SlotKind::End) {
+                write_slots(&mut reader, end, &[[0; DIRENT_SIZE]], after)?;
+            }
+        }
+    }
+    write_slots(&mut reader, room.first, slots, after)?;
+    Ok(Location {
+        pos: reader.pos(end - SLOT)?,
+        first: room.first,
+        slots: u32::try_from(want).map_err(|_| EINVAL)?,
+    })
+}
+
+/// Writes slots from byte `first` on, block by block.
+fn write_slots(
+    reader: &mut DirReader<'_>,
+    first: u64,
+    slots: &[[u8; DIRENT_SIZE]],
+    after: u64,
+) -> Result {
+    let vol = reader.dir.volume();
+    let per_block = vol.block_bytes() / SLOT;
+    let mut at = first;
+    let mut rest = slots;
+    while !rest.is_empty() {
+        let here = (per_block - (at / SLOT) % per_block) as usize;
+        let (now, later) = rest.split_at(here.min(rest.len()));
+        let (bh, offset) = reader.place(at)?.ok_or(EIO)?;
+        vol.change_block(bh, after, |bh| {
+            now.iter()
+                .enumerate()
+                .try_for_each(|(i, slot)| bh.write(offset + i * DIRENT_SIZE, slot))
+        })?;
+        at += now.len() as u64 * SLOT;
+        rest = later;
+    }
+    Ok(())
+}
+
+/// Removes the entry at `loc`. The inode lock is held.
+pub fn remove(dir: &Inode<Fat>, loc: &Location) -> Result {
+    let vol = dir.volume();
+    let mut reader = DirReader::new(dir);
+    // From the 8.3 slot backwards: without it the long name means nothing.
+    for i in (0..u64::from(loc.slots)).rev() {
+        let (bh, offset) = reader.place(loc.first + i * SLOT)?.ok_or(EIO)?;
+        vol.change_block(bh, 0, |bh| bh.write(offset, &[DELETED]))?;
+    }
+    Ok(())
+}
+
+/// Whether all slots of both entries of `dir` lie in one block, so that one write changes both.
+pub fn share_block(dir: &Inode<Fat>, a: &Location, b: &Location) -> bool {
+    let bits = dir.volume().geo.sector_bits();
+    let block = a.first >> bits;
+    [a, b].iter().all(|l| {
+        l.first >> bits == block && (l.first + u64::from(l.slots - 1) * SLOT) >> bits == block
+    })
+}
+
+/// Makes the directory, which ends at byte `end`, at least `bytes` longer.
+fn grow(dir: &Inode<Fat>, end: u64, bytes: u64) -> Result {
+    let vol = dir.volume();
+    if is_root(dir) && vol.geo.root_cluster().is_none() {
+        return Err(ENOSPC);
+    }
+    if end.saturating_add(bytes) > MAX_DIR_BYTES {
+        return Err(ENOSPC);
+    }
+    let _nofs = NofsScope::new();
+    let mut chain = dir.node().chain.lock();
+    let want = vol.clusters_for(bytes);
+    let runs = match expand::take(vol, &mut chain, want) {
+        Err(e) if e == ENOSPC && vol.has_pending() => {
+            vol.commit(false)?;
+            expand::take(vol, &mut chain, want)?
+        }
+        result => result?,
+    };
+    // The zeros have to be on disk before the chain leads there.
+    let zeroed = (|| {
+        for run in &runs {
+            let mut cluster = Some(run.first);
+            for _ in 0..run.len {
+                let c = cluster.ok_or(EIO)?;
+                let blocks = zero_cluster(dir, c)?;
+                for bh in &blocks {
+                    bh.mark_dirty();
+                }
+                BufferHead::sync_all(blocks.iter())?;
+                cluster = c.checked_add(1);
+            }
+        }
+        if vol.disk.has_write_cache() {
+            vol.disk.flush()?;
+        }
+        Ok(())
+    })();
+    if let Err(e) = zeroed {
+        expand::give_back(vol, &runs);
+        return Err(e);
+    }
+    expand::link(vol, &mut chain, &runs)?;
+    drop(chain);
+    let size = dir.size() + (u64::from(want) << vol.geo.cluster_bits());
+    dir.set_size(size);
+    super::node::set_blocks(dir, vol.clusters_for(size));
+    Ok(())
+}
+
+/// The blocks of a cluster, zeroed in memory.
+pub fn zero_cluster(dir: &Inode<Fat>, cluster: Cluster) -> Result<KVVec<BufferHead>> {
+    let vol = dir.volume();
+    let first = vol.geo.cluster_sector(cluster).get();
+    let count = vol.geo.sectors_per_cluster();
+    let mut blocks = KVVec::with_capacity(count as usize, GFP_KERNEL)?;
+    for i in 0..u64::from(count) {
+        let bh = vol.disk.getblk(first + i)?;
+        bh.zero();
+        blocks.push(bh, GFP_KERNEL)?;
+    }
+    Ok(blocks)
+}
+
+/// Points the `..` of a directory to `parent`.
+pub fn set_parent(dir: &Inode<Fat>, parent: Option<Cluster>) -> Result {
+    let vol = dir.volume();
+    let mut reader = DirReader::new(dir);
+    let entry = reader.slot(SLOT)?.ok_or(EIO)?;
+    if !entry.name().is_dot_dot() {
+        return Err(vol.corrupt(fmt!("second entry of a directory is not \"..\"")));
+    }
+    let (bh, offset) = reader.place(SLOT)?.ok_or(EIO)?;
+    vol.change_block(bh, 0, |bh| {
+        let mut raw = RawDirent::from_bytes(bh.read(offset)?);
+        raw.set_start(parent);
+        bh.write(offset, raw.as_bytes())
+    })
+}
+
+/// Rewrites the 8.3 slot at `loc`.
+pub fn rewrite(
+    dir: &Inode<Fat>,
+    loc: &Location,
+    after: u64,
+    change: impl FnOnce(&mut RawDirent),
+) -> Result {
+    let vol = dir.volume();
+    let bits = vol.geo.sector_bits();
+    let bh = vol.disk.bread(loc.pos.sector(bits).get())?;
+    let offset = loc.pos.offset(bits);
+    vol.change_block(&bh, after, |bh| {
+        let mut raw = RawDirent::from_bytes(bh.read(offset)?);
+        change(&mut raw);
+        bh.write(offset, raw.as_bytes())
+    })
+}
+
+/// The 8.3 slot at `loc`.
+pub fn read(dir: &Inode<Fat>, loc: &Location) -> Result<RawDirent> {
+    let vol = dir.volume();
+    let bits = vol.geo.sector_bits();
+    let bh = vol.disk.bread(loc.pos.sector(bits).get())?;
+    Ok(RawDirent::from_bytes(bh.read(loc.pos.offset(bits))?))
+}

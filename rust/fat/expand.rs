@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Making files longer and shorter.
+//!
+//! Space comes from [`preallocate`], any number of clusters in one call. Bytes that a file gains
+//! without being written are *unwritten*: they read as zero and are remembered as ranges in
+//! memory, so growing a file costs nothing per page. Before a size on disk covers them,
+//! [`fill_unwritten`] writes the zeros, in requests as large as the extents. What has been written
+//! by then is not zeroed.
+
+use crate::ondisk::FatEntry;
+use crate::vfs::{Inode, NofsScope};
+use kernel::prelude::*;
+
+use super::alloc::Run;
+use super::chain::Chain;
+use super::table::Change;
+use super::volume::Volume;
+use super::{node, Fat};
+
+/// Makes the chain at least `clusters` long. All or nothing: on error chain, FAT and free count
+/// are as before. The inode lock is held.
+pub fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
+    let vol = inode.volume();
+    let _nofs = NofsScope::new();
+    let mut chain = inode.node().chain.lock();
+    let have = chain.len(vol)?;
+    let Some(want) = clusters.checked_sub(have).filter(|&n| n > 0) else {
+        return Ok(());
+    };
+    if chain.cut {
+        // The old end of the chain must be on disk before the new one.
+        vol.commit(false)?;
+        chain.cut = false;
+    }
+    match extend(vol, &mut chain, want) {
+        Err(e) if e == ENOSPC && vol.has_pending() => {
+            // Clusters that are being freed may be enough.
+            vol.commit(false)?;
+            extend(vol, &mut chain, want)?;
+        }
+        result => result?,
+    }
+    node::set_blocks(inode, clusters);
+    Ok(())
+}
+
+/// Adds `want` clusters to a chain whose end is known.
+fn extend(vol: &Volume, chain: &mut Chain, want: u32) -> Result {
+    let runs = take(vol, chain, want)?;
+    link(vol, chain, &runs)
+}
+
+/// Allocates `want` clusters, if possible behind the chain's tail; nothing refers to them yet.
+pub fn take(vol: &Volume, chain: &mut Chain, want: u32) -> Result<KVVec<Run>> {
+    let tail = chain.tail(vol)?;
+    vol.table.lock().free.take(vol, want, tail)
+}
+
+/// Gives back clusters that [`take`] returned and that were not linked.
+pub fn give_back(vol: &Volume, runs: &[Run]) {
+    let mut table = vol.table.lock();
+    for run in runs {
+        table.free.release(run);
+    }
+}
+
+/// Links the runs behind the chain's tail. On error they are free again.
+pub fn link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
+    let result = try_link(vol, chain, runs);
+    if result.is_err() {
+        give_back(vol, runs);
+    }
+    result
+}
+
+fn try_link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
+    let tail = chain.tail(vol)?;
+    chain.reserve(runs.len())?;
+    let mut changes = KVVec::with_capacity(runs.len() + 1, GFP_KERNEL)?;
+    let tail = tail.map(|first| Run { first, len: 1 });
+    let mut nexts = runs.iter().skip(usize::from(tail.is_none()));
+    for run in Iterator::chain(tail.iter(), runs) {
+        let then = Some(match nexts.next() {
+            Some(next) => FatEntry::Next(next.first),
+            None => FatEntry::End,
+        });
+        changes.push(Change { run: *run, then }, GFP_KERNEL)?;
+    }
+    let seq = {
+        let mut table = vol.table.lock();
+        table.apply(vol, &changes)?;
+        table.seq
+    };
+    chain.append(runs, seq)
+}
+
+/// Makes a file longer: `size` is more than its size now. On failure nothing has changed. The
+/// inode lock is held.
+pub fn cont_expand(inode: &Inode<Fat>, size: u64) -> Result {
+    let vol = inode.volume();
+    inode.newsize_ok(size)?;
+    let old = inode.size();
+    let before = {
+        let _nofs = NofsScope::new();
+        let mut chain = inode.node().chain.lock();
+        chain.len(vol)?
+    };
+    preallocate(inode, vol.clusters_for(size))?;
+    if let Err(e) = grow(inode, old, size) {
+        let keep = before.max(vol.clusters_for(old));
+        return release(inode, keep).and(Err(e));
+    }
+    Ok(())
+}
+
+/// Moves the size from `old` to `size`; the space is there.
+fn grow(inode: &Inode<Fat>, old: u64, size: u64) -> Result {
+    let vol = inode.volume();
+    // What lies behind the old end in its block may be anything.
+    let edge = vol.round_up(old);
+    if edge > old {
+        inode.zero_range(old, edge - old)?;
+    }
+    {
+        let _nofs = NofsScope::new();
+        let mut chain = inode.node().chain.lock();
+        chain.unwritten.insert(edge, vol.round_up(size))?;
+    }
+    inode.set_size(size);
+    inode.pagecache_extended(old, size);
+    inode.mark_dirty();
+    Ok(())
+}
+
+/// Writes zeros to what was not written below `size` bytes.
+pub fn fill_unwritten(inode: &Inode<Fat>, size: u64) -> Result {
+    fill_range(inode, 0, size)
+}
+
+/// Writes zeros to what was not written in `from..to` bytes. The chain stays locked, so that no
+/// writeback sends data of that range before the zeros are there.
+pub fn fill_range(inode: &Inode<Fat>, from: u64, to: u64) -> Result {
+    let vol = inode.volume();
+    let _nofs = NofsScope::new();
+    let mut chain = inode.node().chain.lock();
+    while let Some((start, end)) = chain.unwritten.next(from) {
+        let (start, end) = (start.max(from), end.min(vol.round_up(to)));
+        if start >= end {
+            break;
+        }
+        let end = zero_some(vol, &mut chain, start, end)?;
+        chain.unwritten.remove(start, end)?;
+    }
+    Ok(())
+}
+
+/// Zeroes from `start` to `end` or to the end of the extent; returns how far it got.
+fn zero_some(vol: &Volume, chain: &mut Chain, start: u64, end: u64) -> Result<u64> {
+    let (addr, len) = locate(vol, chain, start)?.ok_or(EIO)?;
+    let len = len.min(end - start);
+    let bits = vol.geo.sector_bits();
+    vol.disk.zero_out(addr >> bits, len >> bits)?;
+    Ok(start + len)
+}
+
+/// The place of byte `pos` on the device and the bytes that follow it there. `None`: no cluster.
+pub fn locate(vol: &Volume, chain: &mut Chain, pos: u64) -> Result<Option<(u64, u64)>> {
+    let bits = vol.geo.cluster_bits();
+    let index = u32::try_from(pos >> bits).map_err(|_| EFBIG)?;
+    let offset = pos & (u64::from(vol.geo.cluster_bytes()) - 1);
+    Ok(chain.find(vol, index)?.map(|found| {
+        (
+            vol.cluster_addr(found.cluster) + offset,
+            (u64::from(found.run) << bits) - offset,
+        )
+    }))
+}
+
+/// Makes a file shorter: `size` is at most its size now. The inode lock and the mapping's
+/// invalidate lock are held.
+pub fn truncate(inode: &Inode<Fat>, size: u64) -> Result {
+    let vol = inode.volume();
+    let edge = vol.round_up(size);
+    if edge > size {
+        inode.zero_range(size, edge.min(inode.size()) - size)?;
+    }
+    inode.truncate_setsize(size);
+    {
+        let _nofs = NofsScope::new();
+        inode.node().chain.lock().unwritten.truncate(edge);
+    }
+    release(inode, vol.clusters_for(size))?;
+    inode.mark_dirty();
+    Ok(())
+}
+
+/// Cuts the chain after `keep` clusters. The entry on disk gives up its claim first.
+pub fn release(inode: &Inode<Fat>, keep: u32) -> Result {
+    let vol = inode.volume();
+    let _nofs = NofsScope::new();
+    let mut chain = inode.node().chain.lock();
+    if chain.len(vol)? <= keep {
+        return Ok(());
+    }
+    let (end, gone) = chain.cut(vol, keep)?;
+    chain.cut = end.is_some();
+    let (start, seq) = (chain.start(), chain.seq);
+    drop(chain);
+    node::set_blocks(inode, keep);
+    shrink_entry(inode, start, keep, seq)?;
+    vol.free_later(end, &gone)
+}
+
+/// Makes sure that the entry claims no more than `keep` clusters from `start` on.
+fn shrink_entry(
+    inode: &Inode<Fat>,
+    start: Option<crate::ondisk::Cluster>,
+    keep: u32,
+    seq: u64,
+) -> Result {
+    let vol = inode.volume();
+    let Some(loc) = inode.node().entry.lock().loc else {
+        return Ok(());
+    };
+    let on_disk = super::dir::read(inode, &loc)?;
+    let limit = u64::from(keep) << vol.geo.cluster_bits();
+    let size = u64::from(on_disk.size()).min(inode.size()).min(limit);
+    // An entry that claims nothing yet has nothing to give up, unless all is given up.
+    let start = start.filter(|_| on_disk.start(vol.geo.fat_type()) != 0);
+    node::update_entry(inode, start, u32::try_from(size).unwrap_or(u32::MAX), seq)
+}
+
+/// Gives back the clusters that were allocated beyond the end of the file.
+pub fn release_beyond_size(inode: &Inode<Fat>) -> Result {
+    let vol = inode.volume();
+    let keep = vol.clusters_for(inode.size());
+    let known = inode.node().chain.lock().known_len();
+    match known {
+        Some(len) if len > keep => release(inode, keep),
+        _ => Ok(()),
+    }
+}

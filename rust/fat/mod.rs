@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The FAT file system, on top of [`crate::vfs`] and [`crate::ondisk`]. Safe code only.
+//!
+//! | Module         | What it does                                                 |
+//! |----------------|--------------------------------------------------------------|
+//! | [`superblock`] | mounting, statfs, the dirty flag, FSINFO                     |
+//! | [`options`]    | mount options                                                |
+//! | [`volume`]     | what all parts share                                         |
+//! | [`table`]      | the FAT: reading, changing, writing it                       |
+//! | [`alloc`]      | free space                                                   |
+//! | [`chain`]      | a file's clusters as extents                                 |
+//! | [`expand`]     | making files longer and shorter                              |
+//! | [`data`]       | reading and writing file data                                |
+//! | [`dir`]        | directories as slots                                         |
+//! | [`readdir`]    | listing them                                                 |
+//! | [`namei`]      | lookup, create, mkdir, unlink, rmdir, rename                 |
+//! | [`node`]       | inodes                                                       |
+//! | [`attr`]       | mode, owner, times                                           |
+//! | [`commit`]     | the order in which changes reach the disk                    |
+//! | [`flush`]      | fsync, sync mounts, close                                    |
+//! | [`ioctl`]      | ioctls                                                       |
+//! | [`names`]      | character sets                                               |
+//! | [`error`]      | messages, and what happens on corruption                     |
+//!
+//! # Locks
+//!
+//! In the order in which they are taken:
+//!
+//! 1. the inode lock (`i_rwsem`), then the mapping's invalidate lock, then folio locks: the VFS's;
+//! 2. [`node::Node::entry`]: where the directory entry is, and what it holds;
+//! 3. [`node::Node::chain`]: the extents and the unwritten ranges;
+//! 4. [`volume::Volume::commit`]: one task commits at a time;
+//! 5. [`volume::Volume::pending`]: what waits to be committed, and the bytes of directory blocks;
+//! 6. [`volume::Volume::table`]: the FAT and the free space.
+//!
+//! All of 2 to 6 are mutexes under which memory may be allocated, but not with reclaim entering
+//! the file system: a [`crate::vfs::NofsScope`] is held with them.
+
+#![deny(unsafe_code)]
+
+mod alloc;
+mod attr;
+mod chain;
+mod commit;
+mod data;
+mod dir;
+mod error;
+mod expand;
+mod flush;
+mod ioctl;
+mod namei;
+mod names;
+mod node;
+mod options;
+mod range;
+mod readdir;
+mod superblock;
+mod table;
+mod volume;
+
+use crate::vfs::FileSystem;
+use kernel::prelude::*;
+
+/// The file system type.
+pub struct Fat;
+
+impl FileSystem for Fat {
+    const NAME: &'static CStr = c"rvfat";
+
+    type Volume = volume::Volume;
+    type Node = node::Node;
+
+    fn new_node() -> impl PinInit<node::Node> {
+        node::Node::new()
+    }
+}

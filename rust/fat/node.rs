@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Inodes: filled from a directory entry, written back to it, evicted.
+
+use crate::ondisk::{attr, Attrs, Cluster, DirPos, DosStamp, RawDirent};
+use crate::vfs::{FoundInode, Inode, NewInode, NofsScope, SuperBlock, Timespec};
+use kernel::prelude::*;
+use kernel::sync::aref::ARef;
+use kernel::sync::{new_mutex, Mutex};
+
+use super::chain::Chain;
+use super::dir::Location;
+use super::volume::{Volume, ROOT_INO};
+use super::Fat;
+
+/// The file system's part of an inode.
+#[pin_data]
+pub struct Node {
+    /// The directory entry. See the lock order in [`super`].
+    #[pin]
+    pub entry: Mutex<Entry>,
+    /// The data.
+    #[pin]
+    pub chain: Mutex<Chain>,
+}
+
+/// What belongs to the directory entry.
+pub struct Entry {
+    /// Where it is; `None` for the root and for what was removed.
+    pub loc: Option<Location>,
+    /// Attributes that mode bits don't show.
+    pub attrs: Attrs,
+    /// Time of creation.
+    pub created: DosStamp,
+}
+
+/// The key of the root directory in the inode hash; no entry has it.
+const ROOT_KEY: u64 = 0;
+
+/// Set in the key of an inode that was removed, together with its number.
+const DEAD: u64 = 1 << 63;
+
+impl Node {
+    /// An empty node.
+    pub fn new() -> impl PinInit<Self> {
+        pin_init!(Self {
+            entry <- new_mutex!(
+                Entry {
+                    loc: None,
+                    attrs: Attrs::EMPTY,
+                    created: DosStamp::default(),
+                },
+                "rvfat entry"
+            ),
+            chain <- new_mutex!(Chain::new(None), "rvfat chain"),
+        })
+    }
+}
+
+/// Converts a time on disk.
+pub fn to_timespec(vol: &Volume, stamp: DosStamp) -> Timespec {
+    let (secs, nsec) =
+        crate::ondisk::time::unix_from_dos(stamp.time, stamp.date, stamp.cs, vol.tz());
+    Timespec { secs, nsec }
+}
+
+/// Converts a time for the disk.
+pub fn to_stamp(vol: &Volume, t: Timespec) -> DosStamp {
+    crate::ondisk::time::dos_from_unix(t.secs, t.nsec, vol.tz())
+}
+
+/// Whether the inode is the root directory.
+pub fn is_root(inode: &Inode<Fat>) -> bool {
+    inode.ino() == ROOT_INO
+}
+
+/// Forgets the inode's directory entry: it was removed.
+pub fn detach(inode: &Inode<Fat>) {
+    inode.node().entry.lock().loc = None;
+    inode.rehash(DEAD | inode.ino());
+}
+
+/// Gives the inode a directory entry at another place.
+pub fn attach(inode: &Inode<Fat>, loc: Location) {
+    inode.node().entry.lock().loc = Some(loc);
+    inode.rehash(loc.pos.get());
+}
+
+/// Notes that the file was changed since it was last archived.
+pub fn set_archive(inode: &Inode<Fat>) {
+    let mut entry = inode.node().entry.lock();
+    entry.attrs = entry.attrs.union(Attrs::ARCHIVE);
+}
+
+/// The inode in memory whose entry is at `pos`.
+pub fn find_cached(sb: &SuperBlock<Fat>, pos: DirPos) -> Option<ARef<Inode<Fat>>> {
+    sb.ilookup(pos.get())
+}
+
+/// The inode of a directory entry.
+pub fn get(sb: &SuperBlock<Fat>, entry: &RawDirent, loc: Location) -> Result<ARef<Inode<Fat>>> {
+    match sb.iget(loc.pos.get())? {
+        FoundInode::Cached(inode) => Ok(inode),
+        FoundInode::New(new) => {
+            fill(&new, entry, loc)?;
+            Ok(new.finish())
+        }
+    }
+}
+
+/// The inode of the root directory.
+pub fn root(sb: &SuperBlock<Fat>) -> Result<ARef<Inode<Fat>>> {
+    let new = match sb.iget(ROOT_KEY)? {
+        FoundInode::Cached(inode) => return Ok(inode),
+        FoundInode::New(new) => new,
+    };
+    let vol = sb.volume();
+    new.set_ino(ROOT_INO);
+    new.set_owner(vol.options.uid, vol.options.gid);
+    new.set_generation(0);
+    new.inc_version();
+    new.set_mode(attr::make_mode(
+        Attrs::DIRECTORY,
+        b"   ",
+        &vol.options.modes(),
+    ));
+    new.set_dir_ops();
+    *new.node().chain.lock() = Chain::new(vol.geo.root_cluster());
+    let epoch = Timespec { secs: 0, nsec: 0 };
+    new.set_mtime(epoch);
+    new.set_atime(epoch);
+    new.set_ctime(epoch);
+    set_dir_size(&new)?;
+    new.set_nlink(super::dir::count_subdirs(&new)?.saturating_add(2));
+    Ok(new.finish())
+}
+
+/// Sets size and blocks of a directory by its chain.
+fn set_dir_size(inode: &Inode<Fat>) -> Result {
+    let vol = inode.volume();
+    let bytes = if is_root(inode) && vol.geo.root_cluster().is_none() {
+        u64::from(vol.geo.root_entries()) * 32
+    } else {
+        let _nofs = NofsScope::new();
+        let clusters = inode.node().chain.lock().len(vol)?;
+        u64::from(clusters) << vol.geo.cluster_bits()
+    };
+    inode.set_size(bytes);
+    set_blocks_for(inode, bytes);
+    Ok(())
+}
+
+/// Sets `st_blocks` to what `bytes` bytes take up.
+fn set_blocks_for(inode: &Inode<Fat>, bytes: u64) {
+    let clusters = u64::from(inode.volume().clusters_for(bytes));
+    inode.set_blocks(clusters << (inode.volume().geo.cluster_bits() - 9));
+}
+
+/// Sets `st_blocks` to `clusters` clusters.
+pub fn set_blocks(inode: &Inode<Fat>, clusters: u32) {
+    inode.set_blocks(u64::from(clusters) << (inode.volume().geo.cluster_bits() - 9));
+}
+
+fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
+    let vol = new.volume();
+    let modes = vol.options.modes();
+    let attrs = entry.attrs();
+    let is_dir = attrs.contains(Attrs::DIRECTORY);
+    new.set_ino(vol.new_ino());
+    new.set_owner(vol.options.uid, vol.options.gid);
+    new.inc_version();
+    new.set_generation(crate::vfs::random_u32() | 1);
+    let start = vol.start_of(entry)?;
+    let mode = attr::make_mode(attrs, &entry.name().extension(), &modes);
+    new.set_mode(mode);
+    *new.node().chain.lock() = Chain::new(start);
+    {
+        let mut e = new.node().entry.lock();
+        e.loc = Some(loc);
+        e.attrs = attr::saved_attrs(attrs, is_dir, &modes);
+        e.created = entry.created();
+    }
+    let mtime = to_timespec(vol, entry.modified());
+    new.set_mtime(mtime);
+    new.set_ctime(mtime);
+    let accessed = DosStamp {
+        date: entry.adate(),
+        ..DosStamp::default()
+    };
+    new.set_atime(to_timespec(vol, accessed));
+    if is_dir {
+        new.set_dir_ops();
+        if start.is_none() {
+            return Err(vol.corrupt(fmt!("directory without clusters")));
+        }
+        set_dir_size(new)?;
+        new.set_nlink(super::dir::count_subdirs(new)?);
+    } else {
+        new.set_size(u64::from(entry.size()));
+        set_blocks_for(new, u64::from(entry.size()));
+        new.set_file_ops();
+        new.set_nlink(1);
+        if attrs.contains(Attrs::SYSTEM) && vol.options.sys_immutable {
+            new.set_immutable(true);
+        }
+    }
+    Ok(())
+}
+
+/// Puts the inode's attributes into its entry, in memory. The data that `size` and `start` cover is
+/// on disk or needs only the FAT up to the chain's last change.
+pub fn update_entry(inode: &Inode<Fat>, start: Option<Cluster>, size: u32, after: u64) -> Result {
+    let vol = inode.volume();
+    let entry = inode.node().entry.lock();
+    let Some(loc) = entry.loc else {
+        return Ok(());
+    };
+    let attrs = attr::make_attrs(entry.attrs, inode.mode(), &vol.options.modes());
+    super::dir::rewrite(inode, &loc, after, |raw| {
+        raw.set_attrs(attrs);
+        raw.set_start(start);
+        raw.set_size(if inode.is_dir() { 0 } else { size });
+        raw.set_modified(to_stamp(vol, inode.mtime()));
+        raw.set_accessed(to_stamp(vol, inode.atime()).date);
+        raw.set_created(entry.created);
+    })
+}
+
+/// `write_inode`.
+///
+/// A size is only put into the entry when all it covers is on disk. In the background, an inode
+/// whose data is still on its way stays dirty and is tried again; otherwise the data is waited for.
+pub fn write(inode: &Inode<Fat>, wait: bool) -> Result {
+    if is_root(inode) || inode.node().entry.lock().loc.is_none() {
+        return Ok(());
+    }
+    let size = inode.size();
+    if inode.is_reg() {
+        if inode.has_data_in_flight() {
+            if !wait {
+                inode.mark_dirty_sync();
+                return Ok(());
+            }
+            inode.write_and_wait(0, size)?;
+        }
+        super::expand::fill_unwritten(inode, size)?;
+    }
+    let (start, after) = {
+        let chain = inode.node().chain.lock();
+        (chain.start(), chain.seq)
+    };
+    update_entry(
+        inode,
+        start,
+        u32::try_from(size).unwrap_or(u32::MAX),
+        after,
+    )
+}
+
+/// Makes the flusher commit at its next round: it comes by for the root directory.
+pub fn want_commit(inode: &Inode<Fat>) {
+    if let Some(root) = inode.sb().root() {
+        root.mark_dirty_sync();
+    }
+}
+
+/// `evict_inode`: frees the clusters of what has no name, and those beyond the size of the rest.
+pub fn evict(inode: &Inode<Fat>) {
+    let vol = inode.volume();
+    let _nofs = NofsScope::new();
+    let result = if inode.nlink() == 0 {
+        super::expand::release(inode, 0)
+    } else if inode.is_reg() {
+        super::expand::release_beyond_size(inode)
+    } else {
+        Ok(())
+    };
+    if result.is_err() {
+        vol.warn(fmt!("clusters of a file could not be freed"));
+    }
+    if vol.has_pending() {
+        want_commit(inode);
+    }
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Mounting, unmounting, statfs, the dirty flag and FSINFO.
+
+use crate::ondisk::{fsinfo, time, Geometry, ParseOptions};
+use crate::vfs::{
+    Disk, Inode, MountOps, NewSuper, NofsScope, ParamValue, SeqFile, Statfs, SuperBlock, SuperOps,
+    WriteMode,
+};
+use core::sync::atomic::Ordering;
+use kernel::prelude::*;
+use kernel::sync::aref::ARef;
+
+use super::alloc::FreeMap;
+use super::names::Names;
+use super::options::{self, Nfs, Options};
+use super::table::Table;
+use super::volume::Volume;
+use super::{node, Fat};
+
+/// `MSDOS_SUPER_MAGIC`.
+const MAGIC: u32 = 0x4d44;
+
+/// Bytes that the boot sector's checks look at.
+const BOOT_BYTES: usize = 512;
+
+/// Longest name in bytes, as statfs reports it: 255 units of up to 3 bytes in UTF-8.
+const NAME_MAX: u32 = 255 * 3;
+
+/// The dirty bit of the state byte in the boot sector (Linux and Windows).
+const STATE_DIRTY: u8 = 0x01;
+
+impl MountOps for Fat {
+    type Options = Options;
+
+    const PARAMS: &'static [crate::vfs::RawParam] = options::PARAMS.as_slice();
+
+    fn default_options(uid: u32, gid: u32, umask: u16) -> Result<KBox<Options>> {
+        Ok(KBox::new(Options::new(uid, gid, umask)?, GFP_KERNEL)?)
+    }
+
+    fn parse_param(options: &mut Options, id: u8, value: ParamValue<'_>) -> Result {
+        options.set(id, &value)
+    }
+
+    fn fill_super(
+        new: NewSuper<'_>,
+        disk: Disk,
+        options: &Options,
+    ) -> Result<Pin<KBox<Volume>>> {
+        let mut options = options.copy()?;
+        options.finish();
+        let geo = read_geometry(&new, &disk, &options)?;
+        let (free, next) = read_fsinfo(&new, &disk, &geo, options.usefree)?;
+        if options.nfs == Nfs::NostaleRo {
+            disk.set_read_only();
+        }
+        new.set_limits(MAGIC, geo.max_file_size(), 1, time::range(options.tz()));
+        let names = Names::new(&options)?;
+        let table = Table::new(FreeMap::new(geo.max_cluster(), free, next)?);
+        KBox::pin_init(Volume::new(disk, geo, options, names, table), GFP_KERNEL)
+    }
+
+    fn root(sb: &SuperBlock<Fat>) -> Result<ARef<Inode<Fat>>> {
+        node::root(sb)
+    }
+
+    fn mounted(sb: &SuperBlock<Fat>, read_only: bool) {
+        let vol = sb.volume();
+        if vol.was_dirty.load(Ordering::Relaxed) {
+            pr_warn!(
+                "({}) volume was not properly unmounted, some data may be corrupt; run fsck\n",
+                vol.disk.name()
+            );
+        }
+        if !read_only && vol.set_dirty(true).is_err() {
+            vol.warn(fmt!("the volume could not be marked as in use"));
+        }
+    }
+
+    fn remount(sb: &SuperBlock<Fat>, read_only: bool) -> Result {
+        let vol = sb.volume();
+        if read_only {
+            vol.commit(true)?;
+            vol.write_fsinfo()?;
+        }
+        vol.set_dirty(!read_only)
+    }
+
+    fn ignores_case(sb: &SuperBlock<Fat>) -> bool {
+        sb.volume().names.ignores_case()
+    }
+}
+
+/// Reads and checks the boot sector and sets the block size.
+fn read_geometry(new: &NewSuper<'_>, disk: &Disk, options: &Options) -> Result<Geometry> {
+    new.min_block_size(BOOT_BYTES as u32).ok_or(EINVAL)?;
+    let boot = disk.bread(0)?.read::<BOOT_BYTES>(0)?;
+    let parse = ParseOptions {
+        dos1x: options.dos1x,
+    };
+    let geo = Geometry::parse(&boot, disk.bytes(), parse).map_err(|e| {
+        if !new.is_silent() {
+            pr_err!("({}) {e}\n", disk.name());
+        }
+        EINVAL
+    })?;
+    if geo.sector_bytes() < disk.logical_block_bytes() || !new.set_block_size(geo.sector_bytes()) {
+        if !new.is_silent() {
+            pr_err!(
+                "({}) sectors of {} bytes do not fit the device, whose blocks have {}\n",
+                disk.name(),
+                geo.sector_bytes(),
+                disk.logical_block_bytes()
+            );
+        }
+        return Err(EINVAL);
+    }
+    Ok(geo)
+}
+
+/// What FSINFO says about free clusters, where it can be believed: the volume was unmounted
+/// cleanly, or the option `usefree` says so.
+fn read_fsinfo(
+    new: &NewSuper<'_>,
+    disk: &Disk,
+    geo: &Geometry,
+    usefree: bool,
+) -> Result<(Option<u32>, Option<u32>)> {
+    let Some(sector) = geo.fsinfo_sector() else {
+        return Ok((None, None));
+    };
+    let raw = disk.bread(sector.get())?.read::<512>(0)?;
+    match fsinfo::parse(&raw) {
+        Ok(info) => {
+            let free = info
+                .free
+                .filter(|&n| n <= geo.clusters() && (usefree || !geo.dirty()));
+            let next = info.next.filter(|&n| n <= geo.max_cluster());
+            Ok((free, next))
+        }
+        Err(e) => {
+            if !new.is_silent() {
+                pr_warn!("({}) {e}\n", disk.name());
+            }
+            Ok((None, None))
+        }
+    }
+}
+
+impl SuperOps for Fat {
+    fn write_inode(inode: &Inode<Fat>, mode: WriteMode) -> Result {
+        node::write(inode, mode != WriteMode::Background)?;
+        let vol = inode.volume();
+        match mode {
+            // The flusher comes by for every directory that was changed.
+            WriteMode::Background if inode.is_dir() => vol.commit(false),
+            WriteMode::Background => {
+                node::want_commit(inode);
+                Ok(())
+            }
+            WriteMode::ForSync => Ok(()),
+            WriteMode::Integrity => vol.commit(true),
+        }
+    }
+
+    fn evict_inode(inode: &Inode<Fat>) {
+        node::evict(inode);
+    }
+
+    fn sync_fs(sb: &SuperBlock<Fat>, wait: bool) -> Result {
+        if !wait {
+            return Ok(());
+        }
+        let vol = sb.volume();
+        vol.commit(true)?;
+        if vol.disk.is_read_only() {
+            return Ok(());
+        }
+        vol.write_fsinfo()
+    }
+
+    fn put_super(sb: &SuperBlock<Fat>) {
+        let vol = sb.volume();
+        if vol.disk.is_read_only() {
+            return;
+        }
+        let done = vol
+            .commit(true)
+            .and_then(|()| vol.write_fsinfo())
+            .and_then(|()| vol.set_dirty(false));
+        if done.is_err() {
+            pr_err!(
+                "({}) unmounting: not all could be written\n",
+                vol.disk.name()
+            );
+        }
+    }
+
+    fn statfs(sb: &SuperBlock<Fat>) -> Result<Statfs> {
+        let vol = sb.volume();
+        let free = {
+            let _nofs = NofsScope::new();
+            let mut table = vol.table.lock();
+            u64::from(table.free.count(vol)?) + vol.pending_free.load(Ordering::Relaxed)
+        };
+        Ok(Statfs {
+            magic: u64::from(MAGIC),
+            block_size: vol.geo.cluster_bytes(),
+            blocks: u64::from(vol.geo.clusters()),
+            free,
+            name_max: NAME_MAX,
+            fsid: u64::from(vol.disk.number()),
+        })
+    }
+
+    fn show_options(sb: &SuperBlock<Fat>, out: &mut SeqFile<'_>) -> Result {
+        let vol = sb.volume();
+        let charsets = (vol.names.disk.name(), vol.names.io.name());
+        vol.options.show(charsets, out).map_err(|_| EIO)
+    }
+}
+
+impl Volume {
+    /// Sets or clears the dirty bit in the boot sector. A volume that was dirty when it was
+    /// mounted stays so: only fsck can tell that it is whole.
+    fn set_dirty(&self, dirty: bool) -> Result {
+        let Some(offset) = self.geo.state_offset() else {
+            return Ok(());
+        };
+        if self.was_dirty.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let bh = self.disk.bread(0)?;
+        let [state] = bh.read::<1>(offset)?;
+        let new = if dirty {
+            state | STATE_DIRTY
+        } else {
+            state & !STATE_DIRTY
+        };
+        bh.write(offset, &[new])?;
+        bh.mark_dirty();
+        crate::vfs::BufferHead::sync_all(core::iter::once(&bh))?;
+        self.disk.flush()
+    }
+
+    /// Writes the free count and the hint to FSINFO, if they changed.
+    fn write_fsinfo(&self) -> Result {
+        let Some(sector) = self.geo.fsinfo_sector() else {
+            return Ok(());
+        };
+        let (free, next) = {
+            let table = self.table.lock();
+            (table.free.known_free(), table.free.next())
+        };
+        let bh = self.disk.bread(sector.get())?;
+        let old = bh.read::<512>(0)?;
+        if fsinfo::parse(&old).is_err() {
+            return Ok(());
+        }
+        let mut new = old;
+        fsinfo::encode_into(&mut new, free, Some(next));
+        if new == old {
+            return Ok(());
+        }
+        bh.write(0, &new)?;
+        bh.mark_dirty();
+        crate::vfs::BufferHead::sync_all(core::iter::once(&bh))
+    }
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The file allocation table: reading entries, changing them, writing the changed blocks.
+//!
+//! All changes go through [`Table::apply`]: it reads every block it needs first, so it either
+//! changes all or nothing, and copies each changed block to the mirrors. [`Table::dirty`] remembers
+//! the blocks; [`Volume::sync_fat`] submits those of the primary and of all mirrors before it
+//! waits for the first.
+
+use crate::ondisk::{fat, Cluster, FatEntry, FatType};
+use crate::vfs::{BufferHead, DeviceCursor, Plug};
+use kernel::prelude::*;
+
+use super::alloc::{FreeMap, Run};
+use super::range::RangeSet;
+use super::volume::Volume;
+
+/// Bytes of FAT that are read ahead at a time.
+const READ_AHEAD: u64 = 64 * 1024;
+
+/// What changes in the FAT: a run of clusters, chained to one another.
+#[derive(Clone, Copy)]
+pub struct Change {
+    /// The clusters.
+    pub run: Run,
+    /// The entry of the last one; `None`: all become free.
+    pub then: Option<FatEntry>,
+}
+
+/// The state of the FAT that its lock protects.
+pub struct Table {
+    /// Free space.
+    pub free: FreeMap,
+    /// Blocks changed since the last sync, counted from the start of a copy.
+    dirty: RangeSet,
+    /// Counts changes.
+    pub seq: u64,
+    /// Changes up to this one are on disk.
+    synced: u64,
+}
+
+impl Table {
+    /// The table of a volume that was just opened.
+    pub fn new(free: FreeMap) -> Self {
+        Self {
+            free,
+            dirty: RangeSet::new(),
+            seq: 0,
+            synced: 0,
+        }
+    }
+
+    /// Whether anything waits to be written.
+    pub fn is_dirty(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// Makes the changes in the buffers of the primary FAT and the mirrors. On error nothing has
+    /// changed.
+    pub fn apply(&mut self, vol: &Volume, changes: &[Change]) -> Result {
+        let mut touched = RangeSet::new();
+        for change in changes {
+            let (start, end) = vol.fat_blocks(&change.run);
+            touched.insert(start, end)?;
+        }
+        let mut blocks = Blocks::read(vol, &touched)?;
+        for (start, end) in touched.iter() {
+            self.dirty.insert(start, end)?;
+        }
+        for change in changes {
+            blocks.change(vol, change)?;
+        }
+        blocks.mirror(vol);
+        self.seq += 1;
+        Ok(())
+    }
+}
+
+/// The blocks of the active FAT that a change needs, in ascending order.
+struct Blocks {
+    list: KVVec<(u64, BufferHead)>,
+}
+
+impl Blocks {
+    fn read(vol: &Volume, touched: &RangeSet) -> Result<Self> {
+        let mut list = KVVec::new();
+        for (start, end) in touched.iter() {
+            let first = vol.fat_block(vol.geo.active_fat(), start);
+            vol.disk.read_ahead(first, end - start);
+            for block in start..end {
+                let bh = vol.disk.bread(vol.fat_block(vol.geo.active_fat(), block))?;
+                list.push((block, bh), GFP_KERNEL)?;
+            }
+        }
+        Ok(Self { list })
+    }
+
+    fn index_of(&self, block: u64) -> Result<usize> {
+        self.list
+            .binary_search_by_key(&block, |(b, _)| *b)
+            .map_err(|_| EIO)
+    }
+
+    fn change(&mut self, vol: &Volume, change: &Change) -> Result {
+        let ty = vol.geo.fat_type();
+        let last = change.run.last();
+        let entry_of = |cluster: Cluster| match change.then {
+            None => FatEntry::Free,
+            Some(then) if cluster == last => then,
+            Some(_) => match cluster.checked_add(1) {
+                Some(next) => FatEntry::Next(next),
+                None => FatEntry::End,
+            },
+        };
+        if ty == FatType::Fat12 {
+            let mut cluster = change.run.first;
+            for _ in 0..change.run.len {
+                self.change_fat12(vol, cluster, entry_of(cluster))?;
+                match cluster.checked_add(1) {
+                    Some(next) => cluster = next,
+                    None => break,
+                }
+            }
+            return Ok(());
+        }
+        self.change_aligned(vol, change.run, entry_of)
+    }
+
+    /// FAT16 and FAT32: entries never cross a block. Block by block, through a copy.
+    fn change_aligned(
+        &mut self,
+        vol: &Volume,
+        run: Run,
+        entry_of: impl Fn(Cluster) -> FatEntry,
+    ) -> Result {
+        let ty = vol.geo.fat_type();
+        let width = fat::entry_len(ty);
+        let bits = vol.geo.sector_bits();
+        let mut cluster = run.first;
+        let mut left = run.len;
+        let mut copy = [0u8; 4096];
+        let mut at = self.index_of(fat::entry_byte_offset(ty, cluster) >> bits)?;
+        while left > 0 {
+            let (_, bh) = self.list.get(at).ok_or(EIO)?;
+            let offset = (fat::entry_byte_offset(ty, cluster) & (vol.block_bytes() - 1)) as usize;
+            let count = left.min(((bh.size() - offset) / width) as u32);
+            let bytes = copy.get_mut(..count as usize * width).ok_or(EIO)?;
+            bh.read_into(offset, bytes)?;
+            for entry in bytes.chunks_exact_mut(width) {
+                let mut raw = [0u8; 4];
+                raw.get_mut(..width).ok_or(EIO)?.copy_from_slice(entry);
+                let raw = fat::encode(ty, cluster, raw, entry_of(cluster));
+                entry.copy_from_slice(raw.get(..width).ok_or(EIO)?);
+                if let Some(next) = cluster.checked_add(1) {
+                    cluster = next;
+                }
+            }
+            bh.write(offset, bytes)?;
+            left -= count;
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// FAT12: an entry's two bytes may lie in two blocks.
+    fn change_fat12(&mut self, vol: &Volume, cluster: Cluster, entry: FatEntry) -> Result {
+        let offset = fat::entry_byte_offset(FatType::Fat12, cluster);
+        let mut raw = [0u8; 4];
+        for (i, byte) in raw.iter_mut().take(2).enumerate() {
+            let (at, inside) = self.locate(vol, offset + i as u64)?;
+            let (_, bh) = self.list.get(at).ok_or(EIO)?;
+            [*byte] = bh.read::<1>(inside)?;
+        }
+        let raw = fat::encode(FatType::Fat12, cluster, raw, entry);
+        for (i, byte) in raw.iter().take(2).enumerate() {
+            let (at, inside) = self.locate(vol, offset + i as u64)?;
+            let (_, bh) = self.list.get(at).ok_or(EIO)?;
+            bh.write(inside, &[*byte])?;
+        }
+        Ok(())
+    }
+
+    fn locate(&self, vol: &Volume, offset: u64) -> Result<(usize, usize)> {
+        let at = self.index_of(offset >> vol.geo.sector_bits())?;
+        Ok((at, (offset & (vol.block_bytes() - 1)) as usize))
+    }
+
+    /// Copies every block to the mirrors and marks all of them dirty.
+    fn mirror(&self, vol: &Volume) {
+        for (_, bh) in &self.list {
+            bh.mark_dirty();
+        }
+        for copy in vol.mirrors() {
+            for (block, bh) in &self.list {
+                match vol.disk.getblk(vol.fat_block(copy, *block)) {
+                    Ok(mirror) => {
+                        mirror.copy_from(bh);
+                        mirror.mark_dirty();
+                    }
+                    Err(_) => {
+                        vol.warn(fmt!("FAT copy {copy}, block {block}: no buffer"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Volume {
+    /// The byte on the device where the active FAT starts.
+    pub fn fat_addr(&self) -> u64 {
+        self.fat_block(self.geo.active_fat(), 0) << self.geo.sector_bits()
+    }
+
+    /// The device block of block `block` of FAT copy `copy`.
+    pub fn fat_block(&self, copy: u8, block: u64) -> u64 {
+        self.geo
+            .fat_copy_start(copy)
+            .unwrap_or(self.geo.fat_start())
+            .get()
+            .saturating_add(block)
+    }
+
+    /// The FAT copies that follow the active one; none when mirroring is switched off.
+    fn mirrors(&self) -> impl Iterator<Item = u8> + Clone + '_ {
+        let copies = if self.geo.mirroring() {
+            self.geo.fats()
+        } else {
+            0
+        };
+        (0..copies).filter(|&copy| copy != self.geo.active_fat())
+    }
+
+    /// The blocks of a FAT copy in which the entries of `run` lie, as `start..end`.
+    fn fat_blocks(&self, run: &Run) -> (u64, u64) {
+        let ty = self.geo.fat_type();
+        let bits = self.geo.sector_bits();
+        let start = fat::entry_byte_offset(ty, run.first) >> bits;
+        let last = fat::entry_byte_offset(ty, run.last()) + fat::entry_len(ty) as u64 - 1;
+        (start, (last >> bits) + 1)
+    }
+
+    /// Starts reading bytes `start..end` of the active FAT.
+    pub fn read_ahead_fat(&self, start: u64, end: u64) {
+        let bits = self.geo.sector_bits();
+        let first = start >> bits;
+        let last = end.min(self.geo.fat_bytes()).saturating_sub(1) >> bits;
+        if first <= last {
+            self.disk.read_ahead(
+                self.fat_block(self.geo.active_fat(), first),
+                last - first + 1,
+            );
+        }
+    }
+
+    /// Writes every changed FAT block, primary and mirrors in one submission, and waits. Returns
+    /// the sequence number up to which changes are on disk. On error the blocks stay dirty.
+    pub fn sync_fat(&self) -> Result<u64> {
+        let (blocks, seq) = {
+            let mut table = self.table.lock();
+            if table.dirty.is_empty() {
+                table.synced = table.seq;
+                return Ok(table.seq);
+            }
+            (core::mem::take(&mut table.dirty), table.seq)
+        };
+        let result = self.write_fat_blocks(&blocks);
+        let mut table = self.table.lock();
+        match result {
+            Ok(()) => table.synced = table.synced.max(seq),
+            Err(_) => {
+                for (start, end) in blocks.iter() {
+                    table.dirty.insert(start, end)?;
+                }
+            }
+        }
+        result.map(|()| seq)
+    }
+
+    /// Changes up to this number are on disk.
+    pub fn fat_synced(&self) -> u64 {
+        self.table.lock().synced
+    }
+
+    fn write_fat_blocks(&self, blocks: &RangeSet) -> Result {
+        let copies = Iterator::chain(core::iter::once(self.geo.active_fat()), self.mirrors());
+        let mut submitted = KVVec::new();
+        let result = Plug::run(|| {
+            for copy in copies {
+                for (start, end) in blocks.iter() {
+                    for block in start..end {
+                        let bh = self.disk.getblk(self.fat_block(copy, block))?;
+                        bh.submit_write();
+                        submitted.push(bh, GFP_KERNEL)?;
+                    }
+                }
+            }
+            Ok(())
+        });
+        submitted
+            .iter()
+            .fold(result, |result, bh| result.and(bh.wait()))
+    }
+
+    /// A reader of FAT entries.
+    pub fn fat_reader(&self) -> FatReader<'_> {
+        FatReader {
+            vol: self,
+            cursor: self.disk.cursor(),
+            ahead: None,
+        }
+    }
+}
+
+/// Reads entries of the active FAT, with readahead.
+pub struct FatReader<'a> {
+    vol: &'a Volume,
+    cursor: DeviceCursor<'a>,
+    ahead: Option<u64>,
+}
+
+impl FatReader<'_> {
+    /// The entry of `cluster`.
+    pub fn get(&mut self, cluster: Cluster) -> Result<FatEntry> {
+        let geo = &self.vol.geo;
+        let ty = geo.fat_type();
+        let offset = fat::entry_byte_offset(ty, cluster);
+        let window = offset / READ_AHEAD;
+        if self.ahead != Some(window) {
+            self.ahead = Some(window);
+            let start = window * READ_AHEAD;
+            self.vol.read_ahead_fat(start, start + READ_AHEAD);
+        }
+        let mut raw = [0u8; 4];
+        let bytes = raw.get_mut(..fat::entry_len(ty)).ok_or(EIO)?;
+        self.cursor.read(self.vol.fat_addr() + offset, bytes)?;
+        Ok(fat::decode(ty, cluster, raw, geo.max_cluster()))
+    }
+}

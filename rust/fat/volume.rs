@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! One mounted volume: what all parts of the file system share.
+
+use crate::ondisk::{Cluster, Geometry, RawDirent, Sector, TzOffset};
+use crate::vfs::{Disk, Timespec};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use kernel::prelude::*;
+use kernel::sync::{new_mutex, Mutex};
+
+use super::commit::Pending;
+use super::names::Names;
+use super::options::Options;
+use super::table::Table;
+
+/// A mounted volume.
+#[pin_data]
+pub struct Volume {
+    /// The device.
+    pub disk: Disk,
+    /// Where everything is.
+    pub geo: Geometry,
+    /// The mount options.
+    pub options: Options,
+    /// Character sets.
+    pub names: Names,
+    /// The FAT and the free space. See the lock order in [`super`].
+    #[pin]
+    pub table: Mutex<Table>,
+    /// Changes that wait for others to be on disk.
+    #[pin]
+    pub pending: Mutex<Pending>,
+    /// Held by the one who commits.
+    #[pin]
+    pub commit: Mutex<()>,
+    /// Clusters in `pending` that will be free.
+    pub pending_free: AtomicU64,
+    /// Whether the volume was marked dirty when it was mounted.
+    pub was_dirty: AtomicBool,
+    next_ino: AtomicU64,
+}
+
+/// The inode number of the root directory.
+pub const ROOT_INO: u64 = 1;
+
+impl Volume {
+    /// A volume with the given parts.
+    pub fn new(
+        disk: Disk,
+        geo: Geometry,
+        options: Options,
+        names: Names,
+        table: Table,
+    ) -> impl PinInit<Self, Error> {
+        try_pin_init!(Self {
+            was_dirty: AtomicBool::new(geo.dirty()),
+            disk,
+            geo,
+            options,
+            names,
+            table <- new_mutex!(table, "rvfat table"),
+            pending <- new_mutex!(Pending::new(), "rvfat pending"),
+            commit <- new_mutex!((), "rvfat commit"),
+            pending_free: AtomicU64::new(0),
+            next_ino: AtomicU64::new(ROOT_INO + 1),
+        })
+    }
+
+    /// A fresh inode number.
+    pub fn new_ino(&self) -> u64 {
+        self.next_ino.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The time zone of times on disk.
+    pub fn tz(&self) -> TzOffset {
+        self.options.tz()
+    }
+
+    /// Bytes per sector, which is the block size.
+    pub fn block_bytes(&self) -> u64 {
+        1 << self.geo.sector_bits()
+    }
+
+    /// `bytes` rounded up to whole blocks.
+    pub fn round_up(&self, bytes: u64) -> u64 {
+        let mask = self.block_bytes() - 1;
+        bytes.saturating_add(mask) & !mask
+    }
+
+    /// The byte on the device where a cluster starts.
+    pub fn cluster_addr(&self, cluster: Cluster) -> u64 {
+        self.geo.cluster_sector(cluster).get() << self.geo.sector_bits()
+    }
+
+    /// Clusters that `bytes` bytes need.
+    pub fn clusters_for(&self, bytes: u64) -> u32 {
+        self.geo.clusters_for(bytes).get()
+    }
+
+    /// The cluster an entry points to. `None`: none. Corruption (out of range) is reported.
+    pub fn start_of(&self, entry: &RawDirent) -> Result<Option<Cluster>> {
+        match entry.start(self.geo.fat_type()) {
+            0 => Ok(None),
+            n => match self.geo.cluster(n) {
+                Some(c) => Ok(Some(c)),
+                None => Err(self.corrupt(fmt!(
+                    "entry starts at cluster {n}, expected 2 to {}",
+                    self.geo.max_cluster()
+                ))),
+            },
+        }
+    }
+
+    /// Cuts a time to what a modification time can hold.
+    pub fn truncate_mtime(&self, t: Timespec) -> Timespec {
+        Timespec {
+            secs: crate::ondisk::time::truncate_mtime(t.secs),
+            nsec: 0,
+        }
+    }
+
+    /// Cuts a time to what an access time can hold.
+    pub fn truncate_atime(&self, t: Timespec) -> Timespec {
+        Timespec {
+            secs: crate::ondisk::time::truncate_atime(t.secs, self.tz()),
+            nsec: 0,
+        }
+    }
+
+    /// The block of a sector.
+    pub fn block(sector: Sector) -> u64 {
+        sector.get()
+    }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The on-disk format layer of rvfat, built for the host so that its tests can run there.
+
+#![no_std]
+
+#[path = "../../../../rust/ondisk/mod.rs"]
+pub mod ondisk;
