@@ -22,16 +22,16 @@ const SHORT: u32 = 64;
 
 /// `len` clusters with consecutive numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// The first of them.
-    pub first: Cluster,
+    pub(crate) first: Cluster,
     /// How many, not zero.
-    pub len: u32,
+    pub(crate) len: u32,
 }
 
 impl Run {
     /// The last cluster.
-    pub fn last(&self) -> Cluster {
+    pub(crate) fn last(&self) -> Cluster {
         self.first
             .checked_add(self.len.saturating_sub(1))
             .unwrap_or(self.first)
@@ -81,7 +81,7 @@ impl Window {
 }
 
 /// The free space of a volume.
-pub struct FreeMap {
+pub(crate) struct FreeMap {
     windows: KVVec<Option<KBox<Window>>>,
     loaded: u32,
     /// Free clusters, if known.
@@ -92,7 +92,7 @@ pub struct FreeMap {
 
 impl FreeMap {
     /// A map about which nothing is known but, perhaps, what FSINFO says.
-    pub fn new(max_cluster: u32, free: Option<u32>, next: Option<u32>) -> Result<Self> {
+    pub(crate) fn new(max_cluster: u32, free: Option<u32>, next: Option<u32>) -> Result<Self> {
         let count = max_cluster / WINDOW + 1;
         let mut windows = KVVec::with_capacity(count as usize, GFP_KERNEL)?;
         for _ in 0..count {
@@ -106,18 +106,13 @@ impl FreeMap {
         })
     }
 
-    /// Free clusters, if known without looking.
-    pub fn known_free(&self) -> Option<u32> {
-        self.free
-    }
-
     /// Where the next search starts, for FSINFO.
-    pub fn next(&self) -> u32 {
+    pub(crate) fn next(&self) -> u32 {
         self.next
     }
 
     /// Free clusters; reads what of the FAT has not been read.
-    pub fn count(&mut self, vol: &Volume) -> Result<u32> {
+    pub(crate) fn count(&mut self, vol: &Volume) -> Result<u32> {
         match self.free {
             Some(n) => Ok(n),
             None => self.recount(vol),
@@ -187,13 +182,13 @@ impl FreeMap {
     }
 
     /// Notes that the clusters are free in the FAT.
-    pub fn release(&mut self, run: &Run) {
+    pub(crate) fn release(&mut self, run: &Run) {
         self.mark(run, true);
     }
 
     /// Takes `want` clusters, if possible right after `tail`, in as few runs as a bounded search
     /// finds. `ENOSPC`: there are not that many; nothing is taken then.
-    pub fn take(&mut self, vol: &Volume, want: u32, tail: Option<Cluster>) -> Result<KVVec<Run>> {
+    pub(crate) fn take(&mut self, vol: &Volume, want: u32, tail: Option<Cluster>) -> Result<KVVec<Run>> {
         if self.free.is_some_and(|free| free < want) && self.recount(vol)? < want {
             return Err(ENOSPC);
         }
@@ -288,7 +283,7 @@ impl FreeMap {
 impl Volume {
     /// Discards free space in `start..start + len` bytes of the data area, in pieces of at least
     /// `min` bytes; returns the bytes discarded.
-    pub fn trim(&self, start: u64, len: u64, min: u64) -> Result<u64> {
+    pub(crate) fn trim(&self, start: u64, len: u64, min: u64) -> Result<u64> {
         let _nofs = crate::vfs::NofsScope::new();
         let bits = self.geo.cluster_bits();
         let clusters = u64::from(self.geo.clusters());

@@ -57,28 +57,13 @@ impl SetattrOps for Fat {
     }
 
     fn update_time(inode: &Inode<Fat>, what: UpdateTime) {
-        // The root has no entry to keep times in.
-        if node::is_root(inode) {
-            return;
-        }
-        let vol = inode.volume();
         let now = inode.current_time();
-        let changed = match what {
-            UpdateTime::Access => {
-                let t = vol.truncate_atime(now);
-                let changed = inode.atime() != t;
-                inode.set_atime(t);
-                changed
-            }
-            UpdateTime::Change => {
-                let t = vol.truncate_mtime(now);
-                let changed = inode.mtime() != t;
-                inode.set_mtime(t);
-                inode.set_ctime(t);
-                changed
-            }
-        };
-        if changed {
+        let before = (inode.atime(), inode.mtime());
+        match what {
+            UpdateTime::Access => node::set_atime(inode, now),
+            UpdateTime::Change => node::set_mtime(inode, now),
+        }
+        if before != (inode.atime(), inode.mtime()) {
             inode.mark_dirty_sync();
         }
     }
@@ -101,14 +86,11 @@ fn may_set_times(idmap: &IdMap<'_>, inode: &Inode<Fat>) -> bool {
 }
 
 fn set_times(inode: &Inode<Fat>, attr: &mut Iattr<'_>) {
-    let vol = inode.volume();
     if let Some(t) = attr.atime() {
-        inode.set_atime(vol.truncate_atime(t));
+        node::set_atime(inode, t);
     }
     if let Some(t) = attr.mtime() {
-        let t = vol.truncate_mtime(t);
-        inode.set_mtime(t);
-        inode.set_ctime(t);
+        node::set_mtime(inode, t);
     }
     attr.clear_times();
 }
@@ -141,8 +123,6 @@ fn shorter(inode: &Inode<Fat>, size: u64) -> Result {
 
 /// The content changed now.
 fn changed(inode: &Inode<Fat>) {
-    let t = inode.volume().truncate_mtime(inode.current_time());
-    inode.set_mtime(t);
-    inode.set_ctime(t);
+    node::set_mtime(inode, inode.current_time());
     inode.mark_dirty();
 }

@@ -14,32 +14,32 @@ use super::range::RangeSet;
 use super::volume::Volume;
 
 /// Where the data of an inode lies.
-pub struct Chain {
+pub(crate) struct Chain {
     start: Option<Cluster>,
     extents: KVVec<Extent>,
     /// Whether `extents` reaches the end of the chain.
     complete: bool,
     /// The FAT change that made the newest part of the chain.
-    pub seq: u64,
+    pub(crate) seq: u64,
     /// Bytes below the size that were never written; whole blocks. They read as zero and have to
     /// be zeroed on disk before a size on disk covers them.
-    pub unwritten: RangeSet,
+    pub(crate) unwritten: RangeSet,
     /// The chain was cut, and the disk does not know its new end yet.
-    pub cut: bool,
+    pub(crate) cut: bool,
 }
 
 /// A place in a chain.
 #[derive(Clone, Copy)]
-pub struct Found {
+pub(crate) struct Found {
     /// The cluster there.
-    pub cluster: Cluster,
+    pub(crate) cluster: Cluster,
     /// Clusters from there on that follow one another on disk, at least 1.
-    pub run: u32,
+    pub(crate) run: u32,
 }
 
 impl Chain {
     /// The chain that starts at `start`; empty if `None`.
-    pub const fn new(start: Option<Cluster>) -> Self {
+    pub(crate) const fn new(start: Option<Cluster>) -> Self {
         Self {
             start,
             extents: KVVec::new(),
@@ -51,7 +51,7 @@ impl Chain {
     }
 
     /// The first cluster.
-    pub fn start(&self) -> Option<Cluster> {
+    pub(crate) fn start(&self) -> Option<Cluster> {
         self.start
     }
 
@@ -109,7 +109,7 @@ impl Chain {
     }
 
     /// Finds the `index`th cluster. `None`: the chain ends before.
-    pub fn find(&mut self, vol: &Volume, index: u32) -> Result<Option<Found>> {
+    pub(crate) fn find(&mut self, vol: &Volume, index: u32) -> Result<Option<Found>> {
         self.walk(vol, index.saturating_add(1))?;
         let at = self.extents.partition_point(|e| e.end() <= index);
         Ok(self.extents.get(at).and_then(|e| {
@@ -121,29 +121,29 @@ impl Chain {
     }
 
     /// Clusters in the chain; walks it to its end.
-    pub fn len(&mut self, vol: &Volume) -> Result<u32> {
+    pub(crate) fn len(&mut self, vol: &Volume) -> Result<u32> {
         self.walk(vol, u32::MAX)?;
         Ok(self.known())
     }
 
     /// Clusters in the chain, if that is known without reading.
-    pub fn known_len(&self) -> Option<u32> {
+    pub(crate) fn known_len(&self) -> Option<u32> {
         self.complete.then(|| self.known())
     }
 
     /// The last cluster; walks the chain to its end.
-    pub fn tail(&mut self, vol: &Volume) -> Result<Option<Cluster>> {
+    pub(crate) fn tail(&mut self, vol: &Volume) -> Result<Option<Cluster>> {
         self.walk(vol, u32::MAX)?;
         Ok(self.last())
     }
 
     /// Makes room so that [`append`](Self::append) of `runs` runs can't fail.
-    pub fn reserve(&mut self, runs: usize) -> Result {
+    pub(crate) fn reserve(&mut self, runs: usize) -> Result {
         Ok(self.extents.reserve(runs, GFP_KERNEL)?)
     }
 
     /// Adds clusters that the FAT links behind the tail now.
-    pub fn append(&mut self, runs: &[Run], seq: u64) -> Result {
+    pub(crate) fn append(&mut self, runs: &[Run], seq: u64) -> Result {
         for run in runs {
             self.push(run.first, run.len)?;
         }
@@ -156,7 +156,7 @@ impl Chain {
     }
 
     /// Cuts the chain after `keep` clusters. Returns the new last cluster and what was cut off.
-    pub fn cut(&mut self, vol: &Volume, keep: u32) -> Result<(Option<Cluster>, KVVec<Run>)> {
+    pub(crate) fn cut(&mut self, vol: &Volume, keep: u32) -> Result<(Option<Cluster>, KVVec<Run>)> {
         self.walk(vol, u32::MAX)?;
         let mut gone = KVVec::new();
         let at = self.extents.partition_point(|e| e.end() <= keep);

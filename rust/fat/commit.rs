@@ -35,7 +35,7 @@ struct Pinned {
 }
 
 /// Changes that wait.
-pub struct Pending {
+pub(crate) struct Pending {
     /// Blocks that nothing on disk refers to yet.
     new_blocks: KVVec<BufferHead>,
     /// Sorted by block number.
@@ -48,7 +48,7 @@ pub struct Pending {
 
 impl Pending {
     /// Nothing waits.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             new_blocks: KVVec::new(),
             pinned: KVVec::new(),
@@ -92,7 +92,7 @@ fn write_new(pending: &mut Pending) -> Result {
 
 impl Volume {
     /// Changes a directory block. What `change` writes may depend on FAT changes up to `after`.
-    pub fn change_block(
+    pub(crate) fn change_block(
         &self,
         bh: &BufferHead,
         after: u64,
@@ -107,7 +107,7 @@ impl Volume {
     }
 
     /// Registers blocks, zeroed or filled by the caller, that nothing on disk refers to yet.
-    pub fn add_new_blocks(&self, blocks: KVVec<BufferHead>) -> Result {
+    pub(crate) fn add_new_blocks(&self, blocks: KVVec<BufferHead>) -> Result {
         let _nofs = NofsScope::new();
         let mut pending = self.pending.lock();
         pending.new_blocks.reserve(blocks.len(), GFP_KERNEL)?;
@@ -120,7 +120,7 @@ impl Volume {
 
     /// Registers clusters that become free when the changes made so far are on disk; `end` is the
     /// cluster that then ends what is left of their chain.
-    pub fn free_later(&self, end: Option<Cluster>, runs: &[Run]) -> Result {
+    pub(crate) fn free_later(&self, end: Option<Cluster>, runs: &[Run]) -> Result {
         let _nofs = NofsScope::new();
         let mut pending = self.pending.lock();
         pending.ends.reserve(1, GFP_KERNEL)?;
@@ -138,18 +138,18 @@ impl Volume {
     }
 
     /// Whether so much waits that the task that adds to it should commit.
-    pub fn should_commit(&self) -> bool {
+    pub(crate) fn should_commit(&self) -> bool {
         self.pending.lock().pinned.len() > MAX_PINNED
     }
 
     /// Whether anything waits to be written.
-    pub fn has_pending(&self) -> bool {
+    pub(crate) fn has_pending(&self) -> bool {
         !self.pending.lock().is_empty() || self.table.lock().is_dirty()
     }
 
     /// Writes everything that waits, in order. On return it is on disk; with `durable` also in a
     /// volatile write cache no more.
-    pub fn commit(&self, durable: bool) -> Result {
+    pub(crate) fn commit(&self, durable: bool) -> Result {
         let _nofs = NofsScope::new();
         let _one = self.commit.lock();
         let wrote = self.commit_steps()?;

@@ -106,7 +106,7 @@ fn lookup(inode: &Inode<Fat>, pos: u64, len: u64) -> Result<IomapTarget> {
 }
 
 /// `read_iter`.
-pub fn read(iocb: &Kiocb<'_, Fat>, to: &IoVec<'_>) -> Result<usize> {
+pub(crate) fn read(iocb: &Kiocb<'_, Fat>, to: &IoVec<'_>) -> Result<usize> {
     if !iocb.is_direct() {
         return iocb.buffered_read(to);
     }
@@ -116,7 +116,7 @@ pub fn read(iocb: &Kiocb<'_, Fat>, to: &IoVec<'_>) -> Result<usize> {
 }
 
 /// `write_iter`.
-pub fn write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>) -> Result<usize> {
+pub(crate) fn write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>) -> Result<usize> {
     let inode = iocb.inode();
     let guard = inode.lock();
     if iocb.write_checks(from)? == 0 {

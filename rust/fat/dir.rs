@@ -26,9 +26,9 @@ const DELETED: u8 = 0xe5;
 
 /// Where an entry is.
 #[derive(Clone, Copy)]
-pub struct Location {
+pub(crate) struct Location {
     /// The place of its 8.3 slot on the device.
-    pub pos: DirPos,
+    pub(crate) pos: DirPos,
     /// The byte in the directory where its first slot starts.
     first: u64,
     /// Its slots, long name ones included.
@@ -37,23 +37,23 @@ pub struct Location {
 
 impl Location {
     /// The byte in the directory where the entry's first slot starts.
-    pub fn first(&self) -> u64 {
+    pub(crate) fn first(&self) -> u64 {
         self.first
     }
 }
 
 /// An entry as it was read.
-pub struct Record {
+pub(crate) struct Record {
     /// Where it is.
-    pub loc: Location,
+    pub(crate) loc: Location,
     /// Its 8.3 slot.
-    pub entry: RawDirent,
+    pub(crate) entry: RawDirent,
     /// Units of its long name; 0: it has none.
-    pub long: usize,
+    pub(crate) long: usize,
 }
 
 /// Reads a directory. The caller holds its inode lock, at least shared.
-pub struct DirReader<'a> {
+pub(crate) struct DirReader<'a> {
     dir: &'a Inode<Fat>,
     current: Option<(u64, BufferHead)>,
     ahead: u64,
@@ -62,7 +62,7 @@ pub struct DirReader<'a> {
 
 impl<'a> DirReader<'a> {
     /// A reader of `dir`.
-    pub fn new(dir: &'a Inode<Fat>) -> Self {
+    pub(crate) fn new(dir: &'a Inode<Fat>) -> Self {
         Self {
             dir,
             current: None,
@@ -133,7 +133,7 @@ impl<'a> DirReader<'a> {
 
     /// The next entry from byte `at` on, with its long name in `units`; moves `at` behind it.
     /// `None`: there are no more, `at` is at the end.
-    pub fn next(&mut self, at: &mut u64, units: &mut Units) -> Result<Option<Record>> {
+    pub(crate) fn next(&mut self, at: &mut u64, units: &mut Units) -> Result<Option<Record>> {
         self.assembler.reset();
         while *at < MAX_DIR_BYTES {
             let here = *at;
@@ -176,7 +176,7 @@ impl<'a> DirReader<'a> {
 }
 
 /// Finds the entry with a name in user space's character set, long or 8.3.
-pub fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
+pub(crate) fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
     let names = &dir.volume().names;
     let mut reader = DirReader::new(dir);
     let mut units: Units = [0; 260];
@@ -198,7 +198,7 @@ pub fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
 }
 
 /// Whether an 8.3 name is taken.
-pub fn has_short(dir: &Inode<Fat>, name: &crate::ondisk::ShortName) -> Result<bool> {
+pub(crate) fn has_short(dir: &Inode<Fat>, name: &crate::ondisk::ShortName) -> Result<bool> {
     let mut reader = DirReader::new(dir);
     let mut units: Units = [0; 260];
     let mut at = 0;
@@ -211,7 +211,7 @@ pub fn has_short(dir: &Inode<Fat>, name: &crate::ondisk::ShortName) -> Result<bo
 }
 
 /// Whether there is nothing but `.` and `..`.
-pub fn is_empty(dir: &Inode<Fat>) -> Result<bool> {
+pub(crate) fn is_empty(dir: &Inode<Fat>) -> Result<bool> {
     let mut reader = DirReader::new(dir);
     let mut units: Units = [0; 260];
     let mut at = 0;
@@ -225,7 +225,7 @@ pub fn is_empty(dir: &Inode<Fat>) -> Result<bool> {
 }
 
 /// Counts the entries that are directories, `.` and `..` included.
-pub fn count_subdirs(dir: &Inode<Fat>) -> Result<u32> {
+pub(crate) fn count_subdirs(dir: &Inode<Fat>) -> Result<u32> {
     let mut reader = DirReader::new(dir);
     let mut units: Units = [0; 260];
     let mut at = 0;
@@ -279,7 +279,7 @@ fn find_room(reader: &mut DirReader<'_>, want: u64) -> Result<Room> {
 
 /// Adds an entry, its slots in disk order. What it refers to needs the FAT up to change `after`.
 /// `ENOSPC`. The inode lock is held.
-pub fn add(dir: &Inode<Fat>, slots: &[[u8; DIRENT_SIZE]], after: u64) -> Result<Location> {
+pub(crate) fn add(dir: &Inode<Fat>, slots: &[[u8; DIRENT_SIZE]], after: u64) -> Result<Location> {
     let mut reader = DirReader::new(dir);
     let want = slots.len() as u64;
     let room = find_room(&mut reader, want)?;
@@ -313,12 +313,12 @@ fn write_slots(
     after: u64,
 ) -> Result {
     let vol = reader.dir.volume();
-    let per_block = vol.block_bytes() / SLOT;
     let mut at = first;
     let mut rest = slots;
     while !rest.is_empty() {
-        let here = (per_block - (at / SLOT) % per_block) as usize;
-        let (now, later) = rest.split_at(here.min(rest.len()));
+        let mask = vol.block_bytes() - 1;
+        let here = ((vol.block_bytes() - (at & mask)) / SLOT) as usize;
+        let (now, later) = rest.split_at_checked(here.min(rest.len())).ok_or(EIO)?;
         let (bh, offset) = reader.place(at)?.ok_or(EIO)?;
         vol.change_block(bh, after, |bh| {
             now.iter()
@@ -332,7 +332,7 @@ fn write_slots(
 }
 
 /// Removes the entry at `loc`. The inode lock is held.
-pub fn remove(dir: &Inode<Fat>, loc: &Location) -> Result {
+pub(crate) fn remove(dir: &Inode<Fat>, loc: &Location) -> Result {
     let vol = dir.volume();
     let mut reader = DirReader::new(dir);
     // From the 8.3 slot backwards: without it the long name means nothing.
@@ -344,7 +344,7 @@ pub fn remove(dir: &Inode<Fat>, loc: &Location) -> Result {
 }
 
 /// Whether all slots of both entries of `dir` lie in one block, so that one write changes both.
-pub fn share_block(dir: &Inode<Fat>, a: &Location, b: &Location) -> bool {
+pub(crate) fn share_block(dir: &Inode<Fat>, a: &Location, b: &Location) -> bool {
     let bits = dir.volume().geo.sector_bits();
     let block = a.first >> bits;
     [a, b].iter().all(|l| {
@@ -403,7 +403,7 @@ fn grow(dir: &Inode<Fat>, end: u64, bytes: u64) -> Result {
 }
 
 /// The blocks of a cluster, zeroed in memory.
-pub fn zero_cluster(dir: &Inode<Fat>, cluster: Cluster) -> Result<KVVec<BufferHead>> {
+pub(crate) fn zero_cluster(dir: &Inode<Fat>, cluster: Cluster) -> Result<KVVec<BufferHead>> {
     let vol = dir.volume();
     let first = vol.geo.cluster_sector(cluster).get();
     let count = vol.geo.sectors_per_cluster();
@@ -417,7 +417,7 @@ pub fn zero_cluster(dir: &Inode<Fat>, cluster: Cluster) -> Result<KVVec<BufferHe
 }
 
 /// Points the `..` of a directory to `parent`.
-pub fn set_parent(dir: &Inode<Fat>, parent: Option<Cluster>) -> Result {
+pub(crate) fn set_parent(dir: &Inode<Fat>, parent: Option<Cluster>) -> Result {
     let vol = dir.volume();
     let mut reader = DirReader::new(dir);
     let entry = reader.slot(SLOT)?.ok_or(EIO)?;
@@ -433,7 +433,7 @@ pub fn set_parent(dir: &Inode<Fat>, parent: Option<Cluster>) -> Result {
 }
 
 /// Rewrites the 8.3 slot at `loc`.
-pub fn rewrite(
+pub(crate) fn rewrite(
     dir: &Inode<Fat>,
     loc: &Location,
     after: u64,
@@ -451,7 +451,7 @@ pub fn rewrite(
 }
 
 /// The 8.3 slot at `loc`.
-pub fn read(dir: &Inode<Fat>, loc: &Location) -> Result<RawDirent> {
+pub(crate) fn read(dir: &Inode<Fat>, loc: &Location) -> Result<RawDirent> {
     let vol = dir.volume();
     let bits = vol.geo.sector_bits();
     let bh = vol.disk.bread(loc.pos.sector(bits).get())?;

@@ -12,7 +12,7 @@ use super::volume::Volume;
 impl Volume {
     /// Reports corruption: one log line (rate-limited), then what the mount option `errors` says.
     /// Returns the error to pass on.
-    pub fn corrupt(&self, what: fmt::Arguments<'_>) -> Error {
+    pub(crate) fn corrupt(&self, what: fmt::Arguments<'_>) -> Error {
         if self.disk.may_log() {
             pr_err!("({}) error, {what}\n", self.disk.name());
         }
@@ -33,7 +33,7 @@ impl Volume {
     }
 
     /// Prints a warning (rate-limited).
-    pub fn warn(&self, what: fmt::Arguments<'_>) {
+    pub(crate) fn warn(&self, what: fmt::Arguments<'_>) {
         if self.disk.may_log() {
             pr_warn!("({}) {what}\n", self.disk.name());
         }

@@ -20,7 +20,7 @@ use super::{node, Fat};
 
 /// Makes the chain at least `clusters` long. All or nothing: on error chain, FAT and free count
 /// are as before. The inode lock is held.
-pub fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
+pub(crate) fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
     let vol = inode.volume();
     let _nofs = NofsScope::new();
     let mut chain = inode.node().chain.lock();
@@ -52,13 +52,13 @@ fn extend(vol: &Volume, chain: &mut Chain, want: u32) -> Result {
 }
 
 /// Allocates `want` clusters, if possible behind the chain's tail; nothing refers to them yet.
-pub fn take(vol: &Volume, chain: &mut Chain, want: u32) -> Result<KVVec<Run>> {
+pub(crate) fn take(vol: &Volume, chain: &mut Chain, want: u32) -> Result<KVVec<Run>> {
     let tail = chain.tail(vol)?;
     vol.table.lock().free.take(vol, want, tail)
 }
 
 /// Gives back clusters that [`take`] returned and that were not linked.
-pub fn give_back(vol: &Volume, runs: &[Run]) {
+pub(crate) fn give_back(vol: &Volume, runs: &[Run]) {
     let mut table = vol.table.lock();
     for run in runs {
         table.free.release(run);
@@ -66,7 +66,7 @@ pub fn give_back(vol: &Volume, runs: &[Run]) {
 }
 
 /// Links the runs behind the chain's tail. On error they are free again.
-pub fn link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
+pub(crate) fn link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
     let result = try_link(vol, chain, runs);
     if result.is_err() {
         give_back(vol, runs);
@@ -97,7 +97,7 @@ fn try_link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
 
 /// Makes a file longer: `size` is more than its size now. On failure nothing has changed. The
 /// inode lock is held.
-pub fn cont_expand(inode: &Inode<Fat>, size: u64) -> Result {
+pub(crate) fn cont_expand(inode: &Inode<Fat>, size: u64) -> Result {
     let vol = inode.volume();
     inode.newsize_ok(size)?;
     let old = inode.size();
@@ -134,13 +134,13 @@ fn grow(inode: &Inode<Fat>, old: u64, size: u64) -> Result {
 }
 
 /// Writes zeros to what was not written below `size` bytes.
-pub fn fill_unwritten(inode: &Inode<Fat>, size: u64) -> Result {
+pub(crate) fn fill_unwritten(inode: &Inode<Fat>, size: u64) -> Result {
     fill_range(inode, 0, size)
 }
 
 /// Writes zeros to what was not written in `from..to` bytes. The chain stays locked, so that no
 /// writeback sends data of that range before the zeros are there.
-pub fn fill_range(inode: &Inode<Fat>, from: u64, to: u64) -> Result {
+pub(crate) fn fill_range(inode: &Inode<Fat>, from: u64, to: u64) -> Result {
     let vol = inode.volume();
     let _nofs = NofsScope::new();
     let mut chain = inode.node().chain.lock();
@@ -165,7 +165,7 @@ fn zero_some(vol: &Volume, chain: &mut Chain, start: u64, end: u64) -> Result<u6
 }
 
 /// The place of byte `pos` on the device and the bytes that follow it there. `None`: no cluster.
-pub fn locate(vol: &Volume, chain: &mut Chain, pos: u64) -> Result<Option<(u64, u64)>> {
+pub(crate) fn locate(vol: &Volume, chain: &mut Chain, pos: u64) -> Result<Option<(u64, u64)>> {
     let bits = vol.geo.cluster_bits();
     let index = u32::try_from(pos >> bits).map_err(|_| EFBIG)?;
     let offset = pos & (u64::from(vol.geo.cluster_bytes()) - 1);
@@ -179,7 +179,7 @@ pub fn locate(vol: &Volume, chain: &mut Chain, pos: u64) -> Result<Option<(u64, 
 
 /// Makes a file shorter: `size` is at most its size now. The inode lock and the mapping's
 /// invalidate lock are held.
-pub fn truncate(inode: &Inode<Fat>, size: u64) -> Result {
+pub(crate) fn truncate(inode: &Inode<Fat>, size: u64) -> Result {
     let vol = inode.volume();
     let edge = vol.round_up(size);
     if edge > size {
@@ -196,7 +196,7 @@ pub fn truncate(inode: &Inode<Fat>, size: u64) -> Result {
 }
 
 /// Cuts the chain after `keep` clusters. The entry on disk gives up its claim first.
-pub fn release(inode: &Inode<Fat>, keep: u32) -> Result {
+pub(crate) fn release(inode: &Inode<Fat>, keep: u32) -> Result {
     let vol = inode.volume();
     let _nofs = NofsScope::new();
     let mut chain = inode.node().chain.lock();
@@ -232,7 +232,7 @@ fn shrink_entry(
 }
 
 /// Gives back the clusters that were allocated beyond the end of the file.
-pub fn release_beyond_size(inode: &Inode<Fat>) -> Result {
+pub(crate) fn release_beyond_size(inode: &Inode<Fat>) -> Result {
     let vol = inode.volume();
     let keep = vol.clusters_for(inode.size());
     let known = inode.node().chain.lock().known_len();

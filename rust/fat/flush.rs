@@ -70,7 +70,7 @@ impl FileOps for Fat {
 
 /// Writes data, entry and FAT of a file and waits: for sync mounts, where no open file is at hand.
 /// The inode lock is held.
-pub fn sync_inode(inode: &Inode<Fat>) -> Result {
+pub(crate) fn sync_inode(inode: &Inode<Fat>) -> Result {
     let vol = inode.volume();
     inode.write_and_wait(0, inode.size())?;
     node::write(inode, true)?;

@@ -11,7 +11,7 @@ use super::readdir::Lister;
 use super::{node, Fat};
 
 /// Answers `cmd`. `ENOTTY` for what a FAT file system does not know.
-pub fn ioctl(file: &File<'_, Fat>, cmd: u32, arg: UserPtr) -> Result<isize> {
+pub(crate) fn ioctl(file: &File<'_, Fat>, cmd: u32, arg: UserPtr) -> Result<isize> {
     let inode = file.inode();
     match cmd {
         nr::FAT_IOCTL_GET_ATTRIBUTES => {

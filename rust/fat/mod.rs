@@ -63,7 +63,7 @@ use crate::vfs::FileSystem;
 use kernel::prelude::*;
 
 /// The file system type.
-pub struct Fat;
+pub(crate) struct Fat;
 
 impl FileSystem for Fat {
     const NAME: &'static CStr = c"rvfat";

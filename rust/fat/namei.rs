@@ -79,19 +79,21 @@ impl Slots {
 
 /// Notes a change of `dir`'s entries at time `now`.
 fn touch(dir: &Inode<Fat>, now: Timespec) {
-    let t = dir.volume().truncate_mtime(now);
     dir.inc_version();
-    dir.set_mtime(t);
-    dir.set_ctime(t);
+    node::set_mtime(dir, now);
     dir.mark_dirty();
+}
+
+/// Notes a removal from `dir` at time `now`; as in the kernel's vfat, it counts as an access, too.
+fn touch_less(dir: &Inode<Fat>, now: Timespec) {
+    node::set_atime(dir, now);
+    touch(dir, now);
 }
 
 /// Notes that an inode lost its name at time `now`.
 fn touch_removed(inode: &Inode<Fat>, now: Timespec) {
-    let t = inode.volume().truncate_mtime(now);
-    inode.set_mtime(t);
-    inode.set_ctime(t);
-    inode.set_atime(inode.volume().truncate_atime(now));
+    node::set_mtime(inode, now);
+    node::set_atime(inode, now);
 }
 
 /// The end of a change of `dirs`: on disk if they want it.
@@ -216,7 +218,7 @@ impl DirOps for Fat {
         let now = dir.current_time();
         dir::remove(dir, &location(inode)?)?;
         node::detach(inode);
-        touch(dir, now);
+        touch_less(dir, now);
         inode.clear_nlink();
         touch_removed(inode, now);
         dentry.set_version(dir.query_version());
@@ -231,7 +233,7 @@ impl DirOps for Fat {
         let now = dir.current_time();
         dir::remove(dir, &location(inode)?)?;
         node::detach(inode);
-        touch(dir, now);
+        touch_less(dir, now);
         drop_subdir(dir);
         inode.clear_nlink();
         touch_removed(inode, now);
@@ -338,7 +340,7 @@ fn move_entry(
         vol.commit(false)?;
     }
     dir::remove(old_dir, &old_loc)?;
-    touch(old_dir, now);
+    touch_less(old_dir, now);
     settle_links(inode, old_dir, new_dir, target);
     finish(&[old_dir, new_dir, inode])
 }
@@ -393,7 +395,7 @@ fn exchange(
         for (inode, from, to) in [(a, dir_a, dir_b), (b, dir_b, dir_a)] {
             if inode.is_dir() {
                 dir::set_parent(inode, parent_start(to))?;
-                from.drop_nlink();
+                drop_subdir(from);
                 to.inc_nlink();
             }
         }

@@ -11,10 +11,10 @@ use kernel::str::CString;
 use super::options::Options;
 
 /// Longest name in bytes: 255 UTF-16 units of up to 6 bytes each.
-pub const MAX_NAME_BYTES: usize = 255 * 6;
+pub(crate) const MAX_NAME_BYTES: usize = 255 * 6;
 
 /// The unit buffer that conversions fill.
-pub type Units = [u16; 260];
+pub(crate) type Units = [u16; 260];
 
 impl Codepage for Nls {
     fn char2uni(&self, bytes: &[u8]) -> Option<(u16, usize)> {
@@ -35,11 +35,11 @@ impl Codepage for Nls {
 }
 
 /// The volume's character sets and how names compare.
-pub struct Names {
+pub(crate) struct Names {
     /// Of 8.3 names on disk.
-    pub disk: Nls,
+    pub(crate) disk: Nls,
     /// Of user space, when not UTF-8.
-    pub io: Nls,
+    pub(crate) io: Nls,
     fold: [u8; 256],
     utf8: bool,
     uni_xlate: bool,
@@ -49,7 +49,7 @@ pub struct Names {
 
 impl Names {
     /// Loads the character sets that the options name. `EINVAL` when there is none of that name.
-    pub fn new(options: &Options) -> Result<Self> {
+    pub(crate) fn new(options: &Options) -> Result<Self> {
         let codepage = CString::try_from_fmt(fmt!("cp{}", options.codepage))?;
         let disk = Nls::load(&codepage).ok_or_else(|| {
             pr_err!("codepage {} not found\n", &*codepage.to_string_lossy_or_q());
@@ -78,17 +78,17 @@ impl Names {
     }
 
     /// Whether names that differ only in case are the same.
-    pub fn ignores_case(&self) -> bool {
+    pub(crate) fn ignores_case(&self) -> bool {
         !self.case_sensitive
     }
 
     /// The lower case of a byte in user space's character set.
-    pub fn fold(&self, byte: u8) -> u8 {
+    pub(crate) fn fold(&self, byte: u8) -> u8 {
         self.fold.get(usize::from(byte)).copied().unwrap_or(byte)
     }
 
     /// Whether two names in user space's character set are the same.
-    pub fn equal(&self, a: &[u8], b: &[u8]) -> bool {
+    pub(crate) fn equal(&self, a: &[u8], b: &[u8]) -> bool {
         a.len() == b.len()
             && if self.case_sensitive {
                 a == b
@@ -100,7 +100,7 @@ impl Names {
     }
 
     /// Converts a name from user space; returns its length in units.
-    pub fn to_units(&self, bytes: &[u8], out: &mut Units) -> Result<usize> {
+    pub(crate) fn to_units(&self, bytes: &[u8], out: &mut Units) -> Result<usize> {
         Ok(if self.utf8 {
             name::utf8_to_units(bytes, out)?
         } else {
@@ -109,7 +109,7 @@ impl Names {
     }
 
     /// Converts a name for user space; returns its length in bytes.
-    pub fn from_units(&self, units: &[u16], out: &mut [u8]) -> usize {
+    pub(crate) fn from_units(&self, units: &[u16], out: &mut [u8]) -> usize {
         if self.utf8 {
             name::units_to_utf8(units, out)
         } else {
@@ -118,7 +118,7 @@ impl Names {
     }
 
     /// The 8.3 name of an entry for user space; 0 when there is nothing to show.
-    pub fn short_to_bytes(&self, entry: &RawDirent, out: &mut [u8]) -> usize {
+    pub(crate) fn short_to_bytes(&self, entry: &RawDirent, out: &mut [u8]) -> usize {
         let mut units = [0u16; 12];
         let n = shortname::display_units(
             &entry.name(),

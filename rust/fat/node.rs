@@ -15,23 +15,23 @@ use super::Fat;
 
 /// The file system's part of an inode.
 #[pin_data]
-pub struct Node {
+pub(crate) struct Node {
     /// The directory entry. See the lock order in [`super`].
     #[pin]
-    pub entry: Mutex<Entry>,
+    pub(crate) entry: Mutex<Entry>,
     /// The data.
     #[pin]
-    pub chain: Mutex<Chain>,
+    pub(crate) chain: Mutex<Chain>,
 }
 
 /// What belongs to the directory entry.
-pub struct Entry {
+pub(crate) struct Entry {
     /// Where it is; `None` for the root and for what was removed.
-    pub loc: Option<Location>,
+    pub(crate) loc: Option<Location>,
     /// Attributes that mode bits don't show.
-    pub attrs: Attrs,
+    pub(crate) attrs: Attrs,
     /// Time of creation.
-    pub created: DosStamp,
+    pub(crate) created: DosStamp,
 }
 
 /// The key of the root directory in the inode hash; no entry has it.
@@ -42,7 +42,7 @@ const DEAD: u64 = 1 << 63;
 
 impl Node {
     /// An empty node.
-    pub fn new() -> impl PinInit<Self> {
+    pub(crate) fn new() -> impl PinInit<Self> {
         pin_init!(Self {
             entry <- new_mutex!(
                 Entry {
@@ -58,47 +58,64 @@ impl Node {
 }
 
 /// Converts a time on disk.
-pub fn to_timespec(vol: &Volume, stamp: DosStamp) -> Timespec {
+pub(crate) fn to_timespec(vol: &Volume, stamp: DosStamp) -> Timespec {
     let (secs, nsec) =
         crate::ondisk::time::unix_from_dos(stamp.time, stamp.date, stamp.cs, vol.tz());
     Timespec { secs, nsec }
 }
 
 /// Converts a time for the disk.
-pub fn to_stamp(vol: &Volume, t: Timespec) -> DosStamp {
+pub(crate) fn to_stamp(vol: &Volume, t: Timespec) -> DosStamp {
     crate::ondisk::time::dos_from_unix(t.secs, t.nsec, vol.tz())
 }
 
 /// Whether the inode is the root directory.
-pub fn is_root(inode: &Inode<Fat>) -> bool {
+pub(crate) fn is_root(inode: &Inode<Fat>) -> bool {
     inode.ino() == ROOT_INO
 }
 
 /// Forgets the inode's directory entry: it was removed.
-pub fn detach(inode: &Inode<Fat>) {
+pub(crate) fn detach(inode: &Inode<Fat>) {
     inode.node().entry.lock().loc = None;
     inode.rehash(DEAD | inode.ino());
 }
 
 /// Gives the inode a directory entry at another place.
-pub fn attach(inode: &Inode<Fat>, loc: Location) {
+pub(crate) fn attach(inode: &Inode<Fat>, loc: Location) {
     inode.node().entry.lock().loc = Some(loc);
     inode.rehash(loc.pos.get());
 }
 
+/// Sets modification and change time to `now`, or what of it the entry can hold. The root has no
+/// entry: its times stay.
+pub(crate) fn set_mtime(inode: &Inode<Fat>, now: Timespec) {
+    if !is_root(inode) {
+        let t = inode.volume().truncate_mtime(now);
+        inode.set_mtime(t);
+        inode.set_ctime(t);
+    }
+}
+
+/// Sets the access time to `now`, or what of it the entry can hold.
+pub(crate) fn set_atime(inode: &Inode<Fat>, now: Timespec) {
+    if !is_root(inode) {
+        inode.set_atime(inode.volume().truncate_atime(now));
+    }
+}
+
 /// Notes that the file was changed since it was last archived.
-pub fn set_archive(inode: &Inode<Fat>) {
+pub(crate) fn set_archive(inode: &Inode<Fat>) {
     let mut entry = inode.node().entry.lock();
     entry.attrs = entry.attrs.union(Attrs::ARCHIVE);
 }
 
 /// The inode in memory whose entry is at `pos`.
-pub fn find_cached(sb: &SuperBlock<Fat>, pos: DirPos) -> Option<ARef<Inode<Fat>>> {
+pub(crate) fn find_cached(sb: &SuperBlock<Fat>, pos: DirPos) -> Option<ARef<Inode<Fat>>> {
     sb.ilookup(pos.get())
 }
 
 /// The inode of a directory entry.
-pub fn get(sb: &SuperBlock<Fat>, entry: &RawDirent, loc: Location) -> Result<ARef<Inode<Fat>>> {
+pub(crate) fn get(sb: &SuperBlock<Fat>, entry: &RawDirent, loc: Location) -> Result<ARef<Inode<Fat>>> {
     match sb.iget(loc.pos.get())? {
         FoundInode::Cached(inode) => Ok(inode),
         FoundInode::New(new) => {
@@ -109,7 +126,7 @@ pub fn get(sb: &SuperBlock<Fat>, entry: &RawDirent, loc: Location) -> Result<ARe
 }
 
 /// The inode of the root directory.
-pub fn root(sb: &SuperBlock<Fat>) -> Result<ARef<Inode<Fat>>> {
+pub(crate) fn root(sb: &SuperBlock<Fat>) -> Result<ARef<Inode<Fat>>> {
     let new = match sb.iget(ROOT_KEY)? {
         FoundInode::Cached(inode) => return Ok(inode),
         FoundInode::New(new) => new,
@@ -157,7 +174,7 @@ fn set_blocks_for(inode: &Inode<Fat>, bytes: u64) {
 }
 
 /// Sets `st_blocks` to `clusters` clusters.
-pub fn set_blocks(inode: &Inode<Fat>, clusters: u32) {
+pub(crate) fn set_blocks(inode: &Inode<Fat>, clusters: u32) {
     inode.set_blocks(u64::from(clusters) << (inode.volume().geo.cluster_bits() - 9));
 }
 
@@ -194,7 +211,8 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
             return Err(vol.corrupt(fmt!("directory without clusters")));
         }
         set_dir_size(new)?;
-        new.set_nlink(super::dir::count_subdirs(new)?);
+        // A broken directory may lack "." and ".."; the VFS wants at least their two links.
+        new.set_nlink(super::dir::count_subdirs(new)?.max(2));
     } else {
         new.set_size(u64::from(entry.size()));
         set_blocks_for(new, u64::from(entry.size()));
@@ -209,7 +227,7 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
 
 /// Puts the inode's attributes into its entry, in memory. The data that `size` and `start` cover is
 /// on disk or needs only the FAT up to the chain's last change.
-pub fn update_entry(inode: &Inode<Fat>, start: Option<Cluster>, size: u32, after: u64) -> Result {
+pub(crate) fn update_entry(inode: &Inode<Fat>, start: Option<Cluster>, size: u32, after: u64) -> Result {
     let vol = inode.volume();
     let entry = inode.node().entry.lock();
     let Some(loc) = entry.loc else {
@@ -230,7 +248,7 @@ pub fn update_entry(inode: &Inode<Fat>, start: Option<Cluster>, size: u32, after
 ///
 /// A size is only put into the entry when all it covers is on disk. In the background, an inode
 /// whose data is still on its way stays dirty and is tried again; otherwise the data is waited for.
-pub fn write(inode: &Inode<Fat>, wait: bool) -> Result {
+pub(crate) fn write(inode: &Inode<Fat>, wait: bool) -> Result {
     if is_root(inode) || inode.node().entry.lock().loc.is_none() {
         return Ok(());
     }
@@ -258,14 +276,14 @@ pub fn write(inode: &Inode<Fat>, wait: bool) -> Result {
 }
 
 /// Makes the flusher commit at its next round: it comes by for the root directory.
-pub fn want_commit(inode: &Inode<Fat>) {
+pub(crate) fn want_commit(inode: &Inode<Fat>) {
     if let Some(root) = inode.sb().root() {
         root.mark_dirty_sync();
     }
 }
 
 /// `evict_inode`: frees the clusters of what has no name, and those beyond the size of the rest.
-pub fn evict(inode: &Inode<Fat>) {
+pub(crate) fn evict(inode: &Inode<Fat>) {
     let vol = inode.volume();
     let _nofs = NofsScope::new();
     let result = if inode.nlink() == 0 {

@@ -11,7 +11,7 @@ use kernel::str::CString;
 
 /// What happens when the volume is found to be corrupt.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum OnError {
+pub(crate) enum OnError {
     /// Go on.
     Continue,
     /// Go on read-only.
@@ -22,7 +22,7 @@ pub enum OnError {
 
 /// File handles for NFS.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Nfs {
+pub(crate) enum Nfs {
     /// The default.
     Off,
     /// Handles may go stale.
@@ -32,32 +32,32 @@ pub enum Nfs {
 }
 
 /// The mount options.
-pub struct Options {
-    pub uid: u32,
-    pub gid: u32,
-    pub fmask: u16,
-    pub dmask: u16,
+pub(crate) struct Options {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) fmask: u16,
+    pub(crate) dmask: u16,
     /// `None`: from `dmask`.
-    pub allow_utime: Option<u16>,
-    pub codepage: u32,
-    pub iocharset: CString,
-    pub shortname: ShortNameCase,
-    pub utf8: bool,
-    pub uni_xlate: bool,
-    pub numtail: bool,
-    pub check_strict: bool,
-    pub usefree: bool,
-    pub quiet: bool,
-    pub showexec: bool,
-    pub sys_immutable: bool,
-    pub flush: bool,
-    pub discard: bool,
-    pub rodir: bool,
-    pub dos1x: bool,
+    pub(crate) allow_utime: Option<u16>,
+    pub(crate) codepage: u32,
+    pub(crate) iocharset: CString,
+    pub(crate) shortname: ShortNameCase,
+    pub(crate) utf8: bool,
+    pub(crate) uni_xlate: bool,
+    pub(crate) numtail: bool,
+    pub(crate) check_strict: bool,
+    pub(crate) usefree: bool,
+    pub(crate) quiet: bool,
+    pub(crate) showexec: bool,
+    pub(crate) sys_immutable: bool,
+    pub(crate) flush: bool,
+    pub(crate) discard: bool,
+    pub(crate) rodir: bool,
+    pub(crate) dos1x: bool,
     /// `Some(minutes)`: times on disk are this far east of UTC.
-    pub time_offset: Option<i32>,
-    pub errors: OnError,
-    pub nfs: Nfs,
+    pub(crate) time_offset: Option<i32>,
+    pub(crate) errors: OnError,
+    pub(crate) nfs: Nfs,
     check_normal: bool,
 }
 
@@ -89,6 +89,7 @@ const UNI_XLATE: u8 = 24;
 const NONUMTAIL: u8 = 25;
 const RODIR: u8 = 26;
 const OBSOLETE: u8 = 27;
+const CONV: u8 = 28;
 
 const SPECS: [ParamSpec; 37] = [
     ParamSpec::new(c"check", Kind::String, CHECK),
@@ -122,7 +123,7 @@ const SPECS: [ParamSpec; 37] = [
     ParamSpec::new(c"nonumtail", Kind::Flag, NONUMTAIL),
     ParamSpec::new(c"nonumtail", Kind::Bool, NONUMTAIL),
     ParamSpec::new(c"rodir", Kind::Flag, RODIR),
-    ParamSpec::new(c"conv", Kind::String, OBSOLETE),
+    ParamSpec::new(c"conv", Kind::String, CONV),
     ParamSpec::new(c"fat", Kind::U32, OBSOLETE),
     ParamSpec::new(c"blocksize", Kind::U32, OBSOLETE),
     ParamSpec::new(c"cvf_format", Kind::String, OBSOLETE),
@@ -131,7 +132,7 @@ const SPECS: [ParamSpec; 37] = [
 ];
 
 /// The table of options.
-pub static PARAMS: ParamTable<38> = ParamTable::new(&SPECS);
+pub(crate) static PARAMS: ParamTable<38> = ParamTable::new(&SPECS);
 
 /// Whether a flag option was given, also in the form `option=bool`.
 fn on(value: &ParamValue<'_>) -> bool {
@@ -161,9 +162,13 @@ fn choose<T: Copy>(value: &ParamValue<'_>, table: &[(&[u8], T)]) -> Result<T> {
         .ok_or(EINVAL)
 }
 
+fn obsolete() {
+    pr_info!("obsolete mount option, not supported now\n");
+}
+
 impl Options {
     /// The options when none are given.
-    pub fn new(uid: u32, gid: u32, umask: u16) -> Result<Self> {
+    pub(crate) fn new(uid: u32, gid: u32, umask: u16) -> Result<Self> {
         Ok(Self {
             uid,
             gid,
@@ -193,7 +198,7 @@ impl Options {
     }
 
     /// Takes one option.
-    pub fn set(&mut self, id: u8, value: &ParamValue<'_>) -> Result {
+    pub(crate) fn set(&mut self, id: u8, value: &ParamValue<'_>) -> Result {
         match id {
             CHECK => {
                 let level = choose(
@@ -280,7 +285,12 @@ impl Options {
             UNI_XLATE => self.uni_xlate = on(value),
             NONUMTAIL => self.numtail = !on(value),
             RODIR => self.rodir = true,
-            OBSOLETE => pr_info!("obsolete mount option, not supported now\n"),
+            CONV => {
+                let known: [&[u8]; 6] = [b"binary", b"text", b"auto", b"b", b"t", b"a"];
+                choose(value, &known.map(|name| (name, ())))?;
+                obsolete();
+            }
+            OBSOLETE => obsolete(),
             DEBUG => {}
             _ => return Err(EINVAL),
         }
@@ -288,7 +298,7 @@ impl Options {
     }
 
     /// A copy.
-    pub fn copy(&self) -> Result<Self> {
+    pub(crate) fn copy(&self) -> Result<Self> {
         Ok(Self {
             iocharset: CString::try_from(&*self.iocharset)?,
             ..*self
@@ -296,19 +306,19 @@ impl Options {
     }
 
     /// Settles what depends on other options, once all are known.
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if self.uni_xlate {
             self.utf8 = false;
         }
     }
 
     /// Write bits of group and others that allow setting times.
-    pub fn allow_utime(&self) -> u16 {
+    pub(crate) fn allow_utime(&self) -> u16 {
         self.allow_utime.unwrap_or(!self.dmask & 0o022)
     }
 
     /// How attributes and modes translate.
-    pub fn modes(&self) -> ModeOptions {
+    pub(crate) fn modes(&self) -> ModeOptions {
         ModeOptions {
             fmask: self.fmask,
             dmask: self.dmask,
@@ -318,7 +328,7 @@ impl Options {
     }
 
     /// The time zone of times on disk.
-    pub fn tz(&self) -> TzOffset {
+    pub(crate) fn tz(&self) -> TzOffset {
         match self.time_offset {
             Some(minutes) => TzOffset::from_time_offset(minutes),
             None => TzOffset::from_minutes_west(vfs::local_minutes_west()),
@@ -326,7 +336,7 @@ impl Options {
     }
 
     /// Writes the options as /proc/mounts shows them.
-    pub fn show(&self, charsets: (&CStr, &CStr), out: &mut SeqFile<'_>) -> core::fmt::Result {
+    pub(crate) fn show(&self, charsets: (&CStr, &CStr), out: &mut SeqFile<'_>) -> core::fmt::Result {
         if self.uid != 0 {
             write!(out, ",uid={}", self.uid)?;
         }

@@ -6,30 +6,25 @@ use kernel::prelude::*;
 
 /// A set of `u64`, stored as disjoint, non-adjacent ranges in ascending order.
 #[derive(Default)]
-pub struct RangeSet {
+pub(crate) struct RangeSet {
     ranges: KVVec<(u64, u64)>,
 }
 
 impl RangeSet {
     /// The empty set.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             ranges: KVVec::new(),
         }
     }
 
     /// Whether nothing is in the set.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// The number of ranges.
-    pub fn len(&self) -> usize {
-        self.ranges.len()
-    }
-
     /// The ranges, `start..end`, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().copied()
     }
 
@@ -57,7 +52,7 @@ impl RangeSet {
     }
 
     /// Adds `start..end`. `ENOMEM`; the set is unchanged then.
-    pub fn insert(&mut self, start: u64, end: u64) -> Result {
+    pub(crate) fn insert(&mut self, start: u64, end: u64) -> Result {
         if start >= end {
             return Ok(());
         }
@@ -84,7 +79,7 @@ impl RangeSet {
 
     /// Takes `start..end` out. `ENOMEM` when that would split a range and there is no memory; the
     /// set is unchanged then.
-    pub fn remove(&mut self, start: u64, end: u64) -> Result {
+    pub(crate) fn remove(&mut self, start: u64, end: u64) -> Result {
         if start >= end {
             return Ok(());
         }
@@ -112,12 +107,12 @@ impl RangeSet {
     }
 
     /// The first range that ends after `at`.
-    pub fn next(&self, at: u64) -> Option<(u64, u64)> {
+    pub(crate) fn next(&self, at: u64) -> Option<(u64, u64)> {
         self.ranges.get(self.first_ending(at, false)).copied()
     }
 
     /// Drops everything from `at` on. Never needs memory.
-    pub fn truncate(&mut self, at: u64) {
+    pub(crate) fn truncate(&mut self, at: u64) {
         let keep = self.ranges.partition_point(|&(s, _)| s < at);
         self.ranges.truncate(keep);
         if let Some(last) = self.ranges.last_mut() {

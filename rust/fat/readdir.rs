@@ -17,15 +17,15 @@ use super::{node, Fat};
 const AFTER_DOTS: u64 = 2;
 
 /// An entry for user space.
-pub struct Listed {
+pub(crate) struct Listed {
     /// The entry.
-    pub record: Record,
+    pub(crate) record: Record,
     /// The length of the long name, or of the 8.3 name if there is none.
-    pub name: usize,
+    pub(crate) name: usize,
 }
 
 /// Goes through a directory, with names in user space's character set.
-pub struct Lister<'a> {
+pub(crate) struct Lister<'a> {
     dir: &'a Inode<Fat>,
     reader: DirReader<'a>,
     units: Units,
@@ -35,7 +35,7 @@ pub struct Lister<'a> {
 
 impl<'a> Lister<'a> {
     /// Starts at position `pos`. The caller holds the inode lock shared.
-    pub fn new(dir: &'a Inode<Fat>, pos: u64) -> Result<Self> {
+    pub(crate) fn new(dir: &'a Inode<Fat>, pos: u64) -> Result<Self> {
         let at = if node::is_root(dir) && pos <= AFTER_DOTS {
             0
         } else {
@@ -51,7 +51,7 @@ impl<'a> Lister<'a> {
     }
 
     /// The position behind the last entry.
-    pub fn pos(&self) -> u64 {
+    pub(crate) fn pos(&self) -> u64 {
         self.position(self.at)
     }
 
@@ -64,7 +64,7 @@ impl<'a> Lister<'a> {
     }
 
     /// The next entry that can be shown, with its position.
-    pub fn next(&mut self) -> Result<Option<(u64, Listed)>> {
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, Listed)>> {
         while let Some(record) = self.reader.next(&mut self.at, &mut self.units)? {
             let short = record.entry.name();
             if node::is_root(self.dir) && (short.is_dot() || short.is_dot_dot()) {
@@ -100,13 +100,13 @@ impl<'a> Lister<'a> {
     }
 
     /// The name of an entry that was just returned.
-    pub fn name(&self, listed: &Listed) -> &[u8] {
+    pub(crate) fn name(&self, listed: &Listed) -> &[u8] {
         self.bytes.get(..listed.name).unwrap_or(&[])
     }
 }
 
 /// `readdir`.
-pub fn list(dir: &Inode<Fat>, ctx: &mut DirContext<'_>) -> Result {
+pub(crate) fn list(dir: &Inode<Fat>, ctx: &mut DirContext<'_>) -> Result {
     if node::is_root(dir) && !ctx.emit_dots() {
         return Ok(());
     }

@@ -250,8 +250,12 @@ impl Volume {
             return Ok(());
         };
         let (free, next) = {
-            let table = self.table.lock();
-            (table.free.known_free(), table.free.next())
+            let _nofs = NofsScope::new();
+            let mut table = self.table.lock();
+            if table.seq == 0 {
+                return Ok(());
+            }
+            (Some(table.free.count(self)?), table.free.next())
         };
         let bh = self.disk.bread(sector.get())?;
         let old = bh.read::<512>(0)?;

@@ -20,28 +20,28 @@ const READ_AHEAD: u64 = 64 * 1024;
 
 /// What changes in the FAT: a run of clusters, chained to one another.
 #[derive(Clone, Copy)]
-pub struct Change {
+pub(crate) struct Change {
     /// The clusters.
-    pub run: Run,
+    pub(crate) run: Run,
     /// The entry of the last one; `None`: all become free.
-    pub then: Option<FatEntry>,
+    pub(crate) then: Option<FatEntry>,
 }
 
 /// The state of the FAT that its lock protects.
-pub struct Table {
+pub(crate) struct Table {
     /// Free space.
-    pub free: FreeMap,
+    pub(crate) free: FreeMap,
     /// Blocks changed since the last sync, counted from the start of a copy.
     dirty: RangeSet,
     /// Counts changes.
-    pub seq: u64,
+    pub(crate) seq: u64,
     /// Changes up to this one are on disk.
     synced: u64,
 }
 
 impl Table {
     /// The table of a volume that was just opened.
-    pub fn new(free: FreeMap) -> Self {
+    pub(crate) fn new(free: FreeMap) -> Self {
         Self {
             free,
             dirty: RangeSet::new(),
@@ -51,13 +51,13 @@ impl Table {
     }
 
     /// Whether anything waits to be written.
-    pub fn is_dirty(&self) -> bool {
+    pub(crate) fn is_dirty(&self) -> bool {
         !self.dirty.is_empty()
     }
 
     /// Makes the changes in the buffers of the primary FAT and the mirrors. On error nothing has
     /// changed.
-    pub fn apply(&mut self, vol: &Volume, changes: &[Change]) -> Result {
+    pub(crate) fn apply(&mut self, vol: &Volume, changes: &[Change]) -> Result {
         let mut touched = RangeSet::new();
         for change in changes {
             let (start, end) = vol.fat_blocks(&change.run);
@@ -208,12 +208,12 @@ impl Blocks {
 
 impl Volume {
     /// The byte on the device where the active FAT starts.
-    pub fn fat_addr(&self) -> u64 {
+    pub(crate) fn fat_addr(&self) -> u64 {
         self.fat_block(self.geo.active_fat(), 0) << self.geo.sector_bits()
     }
 
     /// The device block of block `block` of FAT copy `copy`.
-    pub fn fat_block(&self, copy: u8, block: u64) -> u64 {
+    pub(crate) fn fat_block(&self, copy: u8, block: u64) -> u64 {
         self.geo
             .fat_copy_start(copy)
             .unwrap_or(self.geo.fat_start())
@@ -241,7 +241,7 @@ impl Volume {
     }
 
     /// Starts reading bytes `start..end` of the active FAT.
-    pub fn read_ahead_fat(&self, start: u64, end: u64) {
+    pub(crate) fn read_ahead_fat(&self, start: u64, end: u64) {
         let bits = self.geo.sector_bits();
         let first = start >> bits;
         let last = end.min(self.geo.fat_bytes()).saturating_sub(1) >> bits;
@@ -255,7 +255,7 @@ impl Volume {
 
     /// Writes every changed FAT block, primary and mirrors in one submission, and waits. Returns
     /// the sequence number up to which changes are on disk. On error the blocks stay dirty.
-    pub fn sync_fat(&self) -> Result<u64> {
+    pub(crate) fn sync_fat(&self) -> Result<u64> {
         let (blocks, seq) = {
             let mut table = self.table.lock();
             if table.dirty.is_empty() {
@@ -275,11 +275,6 @@ impl Volume {
             }
         }
         result.map(|()| seq)
-    }
-
-    /// Changes up to this number are on disk.
-    pub fn fat_synced(&self) -> u64 {
-        self.table.lock().synced
     }
 
     fn write_fat_blocks(&self, blocks: &RangeSet) -> Result {
@@ -303,7 +298,7 @@ impl Volume {
     }
 
     /// A reader of FAT entries.
-    pub fn fat_reader(&self) -> FatReader<'_> {
+    pub(crate) fn fat_reader(&self) -> FatReader<'_> {
         FatReader {
             vol: self,
             cursor: self.disk.cursor(),
@@ -313,7 +308,7 @@ impl Volume {
 }
 
 /// Reads entries of the active FAT, with readahead.
-pub struct FatReader<'a> {
+pub(crate) struct FatReader<'a> {
     vol: &'a Volume,
     cursor: DeviceCursor<'a>,
     ahead: Option<u64>,
@@ -321,7 +316,7 @@ pub struct FatReader<'a> {
 
 impl FatReader<'_> {
     /// The entry of `cluster`.
-    pub fn get(&mut self, cluster: Cluster) -> Result<FatEntry> {
+    pub(crate) fn get(&mut self, cluster: Cluster) -> Result<FatEntry> {
         let geo = &self.vol.geo;
         let ty = geo.fat_type();
         let offset = fat::entry_byte_offset(ty, cluster);

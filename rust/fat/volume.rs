@@ -2,7 +2,7 @@
 
 //! One mounted volume: what all parts of the file system share.
 
-use crate::ondisk::{Cluster, Geometry, RawDirent, Sector, TzOffset};
+use crate::ondisk::{Cluster, Geometry, RawDirent, TzOffset};
 use crate::vfs::{Disk, Timespec};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use kernel::prelude::*;
@@ -15,37 +15,37 @@ use super::table::Table;
 
 /// A mounted volume.
 #[pin_data]
-pub struct Volume {
+pub(crate) struct Volume {
     /// The device.
-    pub disk: Disk,
+    pub(crate) disk: Disk,
     /// Where everything is.
-    pub geo: Geometry,
+    pub(crate) geo: Geometry,
     /// The mount options.
-    pub options: Options,
+    pub(crate) options: Options,
     /// Character sets.
-    pub names: Names,
+    pub(crate) names: Names,
     /// The FAT and the free space. See the lock order in [`super`].
     #[pin]
-    pub table: Mutex<Table>,
+    pub(crate) table: Mutex<Table>,
     /// Changes that wait for others to be on disk.
     #[pin]
-    pub pending: Mutex<Pending>,
+    pub(crate) pending: Mutex<Pending>,
     /// Held by the one who commits.
     #[pin]
-    pub commit: Mutex<()>,
+    pub(crate) commit: Mutex<()>,
     /// Clusters in `pending` that will be free.
-    pub pending_free: AtomicU64,
+    pub(crate) pending_free: AtomicU64,
     /// Whether the volume was marked dirty when it was mounted.
-    pub was_dirty: AtomicBool,
+    pub(crate) was_dirty: AtomicBool,
     next_ino: AtomicU64,
 }
 
 /// The inode number of the root directory.
-pub const ROOT_INO: u64 = 1;
+pub(crate) const ROOT_INO: u64 = 1;
 
 impl Volume {
     /// A volume with the given parts.
-    pub fn new(
+    pub(crate) fn new(
         disk: Disk,
         geo: Geometry,
         options: Options,
@@ -67,38 +67,38 @@ impl Volume {
     }
 
     /// A fresh inode number.
-    pub fn new_ino(&self) -> u64 {
+    pub(crate) fn new_ino(&self) -> u64 {
         self.next_ino.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The time zone of times on disk.
-    pub fn tz(&self) -> TzOffset {
+    pub(crate) fn tz(&self) -> TzOffset {
         self.options.tz()
     }
 
     /// Bytes per sector, which is the block size.
-    pub fn block_bytes(&self) -> u64 {
+    pub(crate) fn block_bytes(&self) -> u64 {
         1 << self.geo.sector_bits()
     }
 
     /// `bytes` rounded up to whole blocks.
-    pub fn round_up(&self, bytes: u64) -> u64 {
+    pub(crate) fn round_up(&self, bytes: u64) -> u64 {
         let mask = self.block_bytes() - 1;
         bytes.saturating_add(mask) & !mask
     }
 
     /// The byte on the device where a cluster starts.
-    pub fn cluster_addr(&self, cluster: Cluster) -> u64 {
+    pub(crate) fn cluster_addr(&self, cluster: Cluster) -> u64 {
         self.geo.cluster_sector(cluster).get() << self.geo.sector_bits()
     }
 
     /// Clusters that `bytes` bytes need.
-    pub fn clusters_for(&self, bytes: u64) -> u32 {
+    pub(crate) fn clusters_for(&self, bytes: u64) -> u32 {
         self.geo.clusters_for(bytes).get()
     }
 
     /// The cluster an entry points to. `None`: none. Corruption (out of range) is reported.
-    pub fn start_of(&self, entry: &RawDirent) -> Result<Option<Cluster>> {
+    pub(crate) fn start_of(&self, entry: &RawDirent) -> Result<Option<Cluster>> {
         match entry.start(self.geo.fat_type()) {
             0 => Ok(None),
             n => match self.geo.cluster(n) {
@@ -112,7 +112,7 @@ impl Volume {
     }
 
     /// Cuts a time to what a modification time can hold.
-    pub fn truncate_mtime(&self, t: Timespec) -> Timespec {
+    pub(crate) fn truncate_mtime(&self, t: Timespec) -> Timespec {
         Timespec {
             secs: crate::ondisk::time::truncate_mtime(t.secs),
             nsec: 0,
@@ -120,15 +120,10 @@ impl Volume {
     }
 
     /// Cuts a time to what an access time can hold.
-    pub fn truncate_atime(&self, t: Timespec) -> Timespec {
+    pub(crate) fn truncate_atime(&self, t: Timespec) -> Timespec {
         Timespec {
             secs: crate::ondisk::time::truncate_atime(t.secs, self.tz()),
             nsec: 0,
         }
-    }
-
-    /// The block of a sector.
-    pub fn block(sector: Sector) -> u64 {
-        sector.get()
     }
 }

@@ -15,7 +15,7 @@ use kernel::prelude::*;
 /// The pointer is a live buffer head on which this value owns one reference; its folio stays
 /// allocated and mapped while the reference is held, `b_data` and `b_size` do not change.
 #[must_use]
-pub struct BufferHead(NonNull<bindings::buffer_head>);
+pub(crate) struct BufferHead(NonNull<bindings::buffer_head>);
 
 // SAFETY: Buffer heads are shared between CPUs; every operation used here is made for that.
 unsafe impl Send for BufferHead {}
@@ -39,13 +39,13 @@ impl BufferHead {
     }
 
     /// The device block, in units of the volume's sector size.
-    pub fn block(&self) -> u64 {
+    pub(crate) fn block(&self) -> u64 {
         // SAFETY: By the type invariant the buffer is live; its block never changes once mapped.
         unsafe { (*self.as_ptr()).b_blocknr }
     }
 
     /// Bytes in the block.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         // SAFETY: By the type invariant the buffer is live and its size fixed.
         unsafe { (*self.as_ptr()).b_size }
     }
@@ -60,14 +60,14 @@ impl BufferHead {
     }
 
     /// Copies `N` bytes out from `offset`. `EIO` when they are not all inside the block.
-    pub fn read<const N: usize>(&self, offset: usize) -> Result<[u8; N]> {
+    pub(crate) fn read<const N: usize>(&self, offset: usize) -> Result<[u8; N]> {
         let mut out = [0u8; N];
         self.read_into(offset, &mut out)?;
         Ok(out)
     }
 
     /// Copies `out.len()` bytes out from `offset`. `EIO` when they are not all inside the block.
-    pub fn read_into(&self, offset: usize, out: &mut [u8]) -> Result {
+    pub(crate) fn read_into(&self, offset: usize, out: &mut [u8]) -> Result {
         let src = self.range(offset, out.len()).ok_or(EIO)?;
         // SAFETY: `src` is valid for `out.len()` bytes (see `range`) and cannot overlap `out`,
         // since no reference to buffer memory is ever made. A concurrent writer can at worst
@@ -78,7 +78,7 @@ impl BufferHead {
 
     /// Copies `bytes` in at `offset`. `EIO` when they are not all inside the block. The caller
     /// marks the buffer dirty, now or later.
-    pub fn write(&self, offset: usize, bytes: &[u8]) -> Result {
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> Result {
         let dst = self.range(offset, bytes.len()).ok_or(EIO)?;
         // SAFETY: As in `read_into`.
         unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), dst, bytes.len()) };
@@ -86,7 +86,7 @@ impl BufferHead {
     }
 
     /// Makes the whole block zero and valid without reading it.
-    pub fn zero(&self) {
+    pub(crate) fn zero(&self) {
         // SAFETY: By the type invariant the buffer is live; the lock keeps a read of the block
         // from overwriting the zeros; `b_data` is valid for `b_size` bytes.
         unsafe {
@@ -98,7 +98,7 @@ impl BufferHead {
     }
 
     /// Makes this block a copy of `other` (a mirror) without reading it.
-    pub fn copy_from(&self, other: &BufferHead) {
+    pub(crate) fn copy_from(&self, other: &BufferHead) {
         let len = self.size().min(other.size());
         // SAFETY: Both buffers are live by their invariants and distinct blocks or the same bytes;
         // `len` is within both. The lock of the target is only needed while it is not valid yet,
@@ -122,19 +122,19 @@ impl BufferHead {
     }
 
     /// Marks the block dirty: the flusher may write it from now on.
-    pub fn mark_dirty(&self) {
+    pub(crate) fn mark_dirty(&self) {
         // SAFETY: The buffer is live and uptodate: it was read, zeroed or copied into.
         unsafe { bindings::mark_buffer_dirty(self.as_ptr()) };
     }
 
     /// Submits the block for writing if it is dirty; does not wait for the write.
-    pub fn submit_write(&self) {
+    pub(crate) fn submit_write(&self) {
         // SAFETY: By the type invariant the buffer is live.
         unsafe { bindings::write_dirty_buffer(self.as_ptr(), bindings::REQ_SYNC) };
     }
 
     /// Waits until no I/O on the block is under way. `EIO` if the last write failed.
-    pub fn wait(&self) -> Result {
+    pub(crate) fn wait(&self) -> Result {
         // SAFETY: By the type invariant the buffer is live.
         unsafe {
             bindings::wait_on_buffer(self.as_ptr());
@@ -150,7 +150,7 @@ impl BufferHead {
 
     /// Writes all the blocks and waits once; returns the first error. Those that are clean cost
     /// nothing. Contiguous blocks in ascending order go out as one request.
-    pub fn sync_all<'a>(buffers: impl Iterator<Item = &'a BufferHead> + Clone) -> Result {
+    pub(crate) fn sync_all<'a>(buffers: impl Iterator<Item = &'a BufferHead> + Clone) -> Result {
         Plug::run(|| {
             for bh in buffers.clone() {
                 bh.submit_write();
@@ -181,11 +181,11 @@ impl Drop for BufferHead {
 }
 
 /// A block layer plug: requests submitted under it are merged before they are sent.
-pub struct Plug;
+pub(crate) struct Plug;
 
 impl Plug {
     /// Runs `f` under a plug.
-    pub fn run<R>(f: impl FnOnce() -> R) -> R {
+    pub(crate) fn run<R>(f: impl FnOnce() -> R) -> R {
         let mut plug = core::mem::MaybeUninit::<bindings::blk_plug>::uninit();
         // SAFETY: `plug` lives on this stack frame until `blk_finish_plug()` below, and is not
         // moved; kernel code does not unwind.

@@ -7,7 +7,7 @@
 use super::super::bindings;
 use super::{FileSystem, Inode, SuperBlock};
 use core::marker::PhantomData;
-use core::ptr::{self, NonNull};
+use core::ptr;
 use kernel::error::from_err_ptr;
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
@@ -15,7 +15,7 @@ use kernel::types::Opaque;
 
 /// A dentry of a file system of type `T`, referenced by the VFS for the length of the call.
 #[repr(transparent)]
-pub struct Dentry<T: FileSystem>(Opaque<bindings::dentry>, PhantomData<T>);
+pub(crate) struct Dentry<T: FileSystem>(Opaque<bindings::dentry>, PhantomData<T>);
 
 impl<T: FileSystem> Dentry<T> {
     /// # Safety
@@ -32,13 +32,13 @@ impl<T: FileSystem> Dentry<T> {
     }
 
     /// The name as given by user space, without NUL.
-    pub fn name(&self) -> &[u8] {
+    pub(crate) fn name(&self) -> &[u8] {
         // SAFETY: By `from_raw`'s contract the name is stable.
         unsafe { name_of(&raw const (*self.as_ptr()).__bindgen_anon_1.d_name) }
     }
 
     /// The inode, if the dentry is positive.
-    pub fn inode(&self) -> Option<&Inode<T>> {
+    pub(crate) fn inode(&self) -> Option<&Inode<T>> {
         // SAFETY: The dentry is alive; a positive one stays so while it is referenced and its
         // parent locked.
         unsafe {
@@ -52,19 +52,19 @@ impl<T: FileSystem> Dentry<T> {
     }
 
     /// The version of the directory at which the name was found not to exist.
-    pub fn version(&self) -> u64 {
+    pub(crate) fn version(&self) -> u64 {
         // SAFETY: The dentry is alive; `d_fsdata` belongs to the file system.
         unsafe { (*self.as_ptr()).d_fsdata as u64 }
     }
 
     /// Remembers the directory's version.
-    pub fn set_version(&self, version: u64) {
+    pub(crate) fn set_version(&self, version: u64) {
         // SAFETY: As in `version`.
         unsafe { (*self.as_ptr()).d_fsdata = ptr::without_provenance_mut(version as usize) };
     }
 
     /// Makes a negative dentry positive.
-    pub fn instantiate(&self, inode: ARef<Inode<T>>) {
+    pub(crate) fn instantiate(&self, inode: ARef<Inode<T>>) {
         // SAFETY: The dentry is alive, negative and its parent locked; `d_instantiate` consumes
         // the reference.
         unsafe { bindings::d_instantiate(self.as_ptr(), ARef::into_raw(inode).as_ptr().cast()) };
@@ -124,22 +124,22 @@ unsafe fn name_of<'a>(qstr: *const bindings::qstr) -> &'a [u8] {
 
 /// What a lookup is for.
 #[derive(Clone, Copy)]
-pub struct LookupFlags(u32);
+pub(crate) struct LookupFlags(u32);
 
 impl LookupFlags {
     /// Nothing is known about the purpose.
-    pub fn is_unknown(self) -> bool {
+    pub(crate) fn is_unknown(self) -> bool {
         self.0 == 0
     }
 
     /// The name is about to be created.
-    pub fn is_create(self) -> bool {
+    pub(crate) fn is_create(self) -> bool {
         self.0 & (bindings::LOOKUP_CREATE | bindings::LOOKUP_RENAME_TARGET) != 0
     }
 }
 
 /// How names compare; the names of the functions are those of `dentry_operations`.
-pub trait DentryOps: FileSystem {
+pub(crate) trait DentryOps: FileSystem {
     /// Whether a negative dentry of `dir` may still be used.
     fn d_revalidate_negative(
         dir: &Inode<Self>,
@@ -256,9 +256,3 @@ pub(super) fn lookup_result<T: FileSystem>(
     }
 }
 
-/// A dentry for an inode that was found by file handle.
-pub(super) fn obtain_alias<T: FileSystem>(inode: ARef<Inode<T>>) -> *mut bindings::dentry {
-    let raw: NonNull<Inode<T>> = ARef::into_raw(inode);
-    // SAFETY: `d_obtain_alias` consumes the reference, also on failure.
-    unsafe { bindings::d_obtain_alias(raw.as_ptr().cast()) }
-}

@@ -16,7 +16,7 @@ use kernel::{error::from_err_ptr, error::to_result, prelude::*};
 ///
 /// The superblock is alive and its device open. [`super::Registration`] guarantees it: the volume
 /// that owns the `Disk` is dropped before the superblock is, and there is no other way to keep one.
-pub struct Disk(NonNull<bindings::super_block>);
+pub(crate) struct Disk(NonNull<bindings::super_block>);
 
 // SAFETY: The operations below are safe from any task; the superblock outlives the value.
 unsafe impl Send for Disk {}
@@ -42,7 +42,7 @@ impl Disk {
     }
 
     /// The name for log messages, for example `vda1`.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         // SAFETY: By the type invariant the superblock is alive; `s_id` is NUL-terminated and is
         // not changed while mounted.
         let id = unsafe { CStr::from_ptr((*self.as_ptr()).s_id.as_ptr().cast()) };
@@ -50,7 +50,7 @@ impl Disk {
     }
 
     /// Size of the device in bytes.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         // SAFETY: By the type invariant the device is open.
         unsafe { bindings::bdev_nr_bytes(self.bdev()) }
             .try_into()
@@ -58,58 +58,58 @@ impl Disk {
     }
 
     /// Bytes of the smallest block the device can write.
-    pub fn logical_block_bytes(&self) -> u32 {
+    pub(crate) fn logical_block_bytes(&self) -> u32 {
         // SAFETY: By the type invariant the device is open.
         unsafe { bindings::bdev_logical_block_size(self.bdev()) }
     }
 
     /// The device number in the encoding of `huge_encode_dev()`, for `f_fsid`.
-    pub fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         // SAFETY: By the type invariant the superblock is alive.
         unsafe { bindings::sb_device_number(self.as_ptr()) }
     }
 
     /// log2 of the block size.
-    pub fn block_bits(&self) -> u32 {
+    pub(crate) fn block_bits(&self) -> u32 {
         // SAFETY: By the type invariant the superblock is alive.
         u32::from(unsafe { (*self.as_ptr()).s_blocksize_bits })
     }
 
     /// Whether the volume is mounted read-only now.
-    pub fn is_read_only(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         // SAFETY: By the type invariant the superblock is alive.
         unsafe { bindings::sb_rdonly(self.as_ptr()) }
     }
 
     /// Makes the volume read-only, for `errors=remount-ro`.
-    pub fn set_read_only(&self) {
+    pub(crate) fn set_read_only(&self) {
         // SAFETY: By the type invariant the superblock is alive. Setting the flag without
         // `s_umount` is what file systems do on errors.
         unsafe { bindings::set_sb_rdonly(self.as_ptr()) };
     }
 
     /// Whether the whole volume is mounted `sync`.
-    pub fn is_sync(&self) -> bool {
+    pub(crate) fn is_sync(&self) -> bool {
         // SAFETY: By the type invariant the superblock is alive.
         unsafe { (*self.as_ptr()).s_flags & bindings::SB_SYNCHRONOUS != 0 }
     }
 
     /// Reads a block. `EIO` when it can't be read or lies outside the device.
-    pub fn bread(&self, block: u64) -> Result<BufferHead> {
+    pub(crate) fn bread(&self, block: u64) -> Result<BufferHead> {
         // SAFETY: By the type invariant the superblock is alive; the result carries a reference.
         unsafe { BufferHead::from_raw(bindings::sb_bread(self.as_ptr(), block)) }.ok_or(EIO)
     }
 
     /// Gets a block that will be overwritten whole, without reading it. `EIO` when it lies
     /// outside the device.
-    pub fn getblk(&self, block: u64) -> Result<BufferHead> {
+    pub(crate) fn getblk(&self, block: u64) -> Result<BufferHead> {
         // SAFETY: As in `bread`.
         unsafe { BufferHead::from_raw(bindings::sb_getblk(self.as_ptr(), block)) }.ok_or(EIO)
     }
 
     /// Starts reading `blocks` blocks from `block` on into the page cache, in large requests.
     /// What is cached is not read. Only a hint: errors show up when the blocks are used.
-    pub fn read_ahead(&self, block: u64, blocks: u64) {
+    pub(crate) fn read_ahead(&self, block: u64, blocks: u64) {
         if blocks == 0 {
             return;
         }
@@ -131,7 +131,7 @@ impl Disk {
     }
 
     /// A cursor for reading many small pieces of the device in ascending order.
-    pub fn cursor(&self) -> DeviceCursor<'_> {
+    pub(crate) fn cursor(&self) -> DeviceCursor<'_> {
         DeviceCursor {
             disk: self,
             folio: None,
@@ -139,19 +139,19 @@ impl Disk {
     }
 
     /// Whether the device has a volatile write cache.
-    pub fn has_write_cache(&self) -> bool {
+    pub(crate) fn has_write_cache(&self) -> bool {
         // SAFETY: By the type invariant the device is open.
         unsafe { bindings::bdev_write_cache(self.bdev()) }
     }
 
     /// Makes the device's write cache durable. Costs nothing on a write-through device.
-    pub fn flush(&self) -> Result {
+    pub(crate) fn flush(&self) -> Result {
         // SAFETY: By the type invariant the device is open.
         to_result(unsafe { bindings::blkdev_issue_flush(self.bdev()) })
     }
 
     /// Writes zeros over `blocks` blocks and waits, by the device's write-zeroes where it has it.
-    pub fn zero_out(&self, block: u64, blocks: u64) -> Result {
+    pub(crate) fn zero_out(&self, block: u64, blocks: u64) -> Result {
         let shift = self.block_bits().saturating_sub(bindings::SECTOR_SHIFT);
         // SAFETY: By the type invariant the device is open; the block layer checks the range.
         to_result(unsafe {
@@ -166,7 +166,7 @@ impl Disk {
     }
 
     /// Tells the device that `blocks` blocks are not in use. `EOPNOTSUPP` when it can't be told.
-    pub fn discard(&self, block: u64, blocks: u64) -> Result {
+    pub(crate) fn discard(&self, block: u64, blocks: u64) -> Result {
         let shift = self.block_bits().saturating_sub(bindings::SECTOR_SHIFT);
         // SAFETY: As in `zero_out`.
         to_result(unsafe {
@@ -180,7 +180,7 @@ impl Disk {
     }
 
     /// Granularity of [`discard`](Self::discard) in bytes; `None` when the device has no discard.
-    pub fn discard_granularity(&self) -> Option<u32> {
+    pub(crate) fn discard_granularity(&self) -> Option<u32> {
         // SAFETY: By the type invariant the device is open.
         unsafe {
             (bindings::bdev_max_discard_sectors(self.bdev()) != 0)
@@ -189,27 +189,21 @@ impl Disk {
     }
 
     /// Whether a log message may be printed now; limits floods from one broken volume.
-    pub fn may_log(&self) -> bool {
+    pub(crate) fn may_log(&self) -> bool {
         // SAFETY: By the type invariant the superblock is alive.
         unsafe { bindings::ratelimit(self.as_ptr()) != 0 }
-    }
-
-    /// Writes all dirty blocks of the device and waits.
-    pub fn sync(&self) -> Result {
-        // SAFETY: By the type invariant the device is open.
-        to_result(unsafe { bindings::sync_blockdev(self.bdev()) })
     }
 }
 
 /// Reads bytes of the device through its page cache, keeping the last folio.
-pub struct DeviceCursor<'a> {
+pub(crate) struct DeviceCursor<'a> {
     disk: &'a Disk,
     folio: Option<Folio>,
 }
 
 impl DeviceCursor<'_> {
     /// Copies the bytes at `offset` (in bytes) of the device into `out`.
-    pub fn read(&mut self, offset: u64, out: &mut [u8]) -> Result {
+    pub(crate) fn read(&mut self, offset: u64, out: &mut [u8]) -> Result {
         let mut done = 0;
         while done < out.len() {
             let rest = out.get_mut(done..).ok_or(EIO)?;

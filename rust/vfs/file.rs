@@ -11,23 +11,23 @@ use kernel::error::{from_result, to_result};
 use kernel::prelude::*;
 
 /// An open file, for the length of a call.
-pub struct File<'a, T: FileSystem>(*mut bindings::file, PhantomData<&'a Inode<T>>);
+pub(crate) struct File<'a, T: FileSystem>(*mut bindings::file, PhantomData<&'a Inode<T>>);
 
 impl<T: FileSystem> File<'_, T> {
     /// The file's inode.
-    pub fn inode(&self) -> &Inode<T> {
+    pub(crate) fn inode(&self) -> &Inode<T> {
         // SAFETY: The file is open for the length of the call and keeps its inode.
         unsafe { Inode::from_raw(bindings::file_inode(self.0)) }
     }
 
     /// Whether it was opened for writing.
-    pub fn is_writable(&self) -> bool {
+    pub(crate) fn is_writable(&self) -> bool {
         // SAFETY: The file is open.
         unsafe { (*self.0).f_mode & bindings::FMODE_WRITE != 0 }
     }
 
     /// Runs `f` with the mount held writable; `EROFS` when it is read-only.
-    pub fn with_write_access<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
+    pub(crate) fn with_write_access<R>(&self, f: impl FnOnce() -> Result<R>) -> Result<R> {
         // SAFETY: The file is open.
         to_result(unsafe { bindings::mnt_want_write_file(self.0) })?;
         let result = f();
@@ -37,38 +37,32 @@ impl<T: FileSystem> File<'_, T> {
     }
 
     /// Position in bytes.
-    pub fn pos(&self) -> u64 {
+    pub(crate) fn pos(&self) -> u64 {
         // SAFETY: The file is open.
         unsafe { (*self.0).f_pos }.try_into().unwrap_or(0)
     }
 
     /// Sets the position. The caller holds the inode lock.
-    pub fn set_pos(&self, pos: u64) {
+    pub(crate) fn set_pos(&self, pos: u64) {
         // SAFETY: The file is open.
         unsafe { (*self.0).f_pos = i64::try_from(pos).unwrap_or(i64::MAX) };
     }
 
-    /// The inode number of the directory above.
-    pub fn parent_ino(&self) -> u64 {
-        // SAFETY: The file is open.
-        unsafe { bindings::file_parent_ino(self.0) }
-    }
-
     /// Asks the security modules whether the mode may be changed to `mode`.
-    pub fn may_set_mode(&self, mode: u16) -> Result {
+    pub(crate) fn may_set_mode(&self, mode: u16) -> Result {
         // SAFETY: The file is open and its inode locked by the caller.
         to_result(unsafe { bindings::file_may_set_mode(self.0, mode) })
     }
 
     /// Tells those who watch the file that its attributes changed.
-    pub fn notify_attrs_changed(&self) {
+    pub(crate) fn notify_attrs_changed(&self) {
         // SAFETY: The file is open.
         unsafe { bindings::fsnotify_attrs_changed(self.0) };
     }
 }
 
 /// An I/O request on an open file.
-pub struct Kiocb<'a, T: FileSystem>(*mut bindings::kiocb, PhantomData<&'a Inode<T>>);
+pub(crate) struct Kiocb<'a, T: FileSystem>(*mut bindings::kiocb, PhantomData<&'a Inode<T>>);
 
 impl<T: FileSystem> Kiocb<'_, T> {
     pub(super) fn as_ptr(&self) -> *mut bindings::kiocb {
@@ -76,63 +70,63 @@ impl<T: FileSystem> Kiocb<'_, T> {
     }
 
     /// The file's inode.
-    pub fn inode(&self) -> &Inode<T> {
+    pub(crate) fn inode(&self) -> &Inode<T> {
         // SAFETY: The request's file is open.
         unsafe { Inode::from_raw(bindings::file_inode((*self.0).ki_filp)) }
     }
 
     /// Position in bytes.
-    pub fn pos(&self) -> u64 {
+    pub(crate) fn pos(&self) -> u64 {
         // SAFETY: The request is live.
         unsafe { (*self.0).ki_pos }.try_into().unwrap_or(0)
     }
 
     /// Whether the page cache is to be bypassed.
-    pub fn is_direct(&self) -> bool {
+    pub(crate) fn is_direct(&self) -> bool {
         // SAFETY: The request is live.
         unsafe { (*self.0).ki_flags as u32 & bindings::IOCB_DIRECT as u32 != 0 }
     }
 
     /// Falls back to the page cache.
-    pub fn clear_direct(&self) {
+    pub(crate) fn clear_direct(&self) {
         // SAFETY: The request is live and private to this task.
         unsafe { (*self.0).ki_flags &= !(bindings::IOCB_DIRECT as i32) };
     }
 
     /// Limits, append mode and file size rules; trims `from` and returns the bytes left to write.
-    pub fn write_checks(&self, from: &IoVec<'_>) -> Result<usize> {
+    pub(crate) fn write_checks(&self, from: &IoVec<'_>) -> Result<usize> {
         // SAFETY: Request and iterator are live; the inode is locked by the caller.
         iomap::count(unsafe { bindings::generic_write_checks(self.0, from.as_ptr()) })
     }
 
     /// Updates times and drops privileges before a write.
-    pub fn file_modified(&self) -> Result {
+    pub(crate) fn file_modified(&self) -> Result {
         // SAFETY: The request's file is open; the inode is locked by the caller.
         to_result(unsafe { bindings::file_modified((*self.0).ki_filp) })
     }
 
     /// Makes `n` written bytes durable when the file or the mount asks for it.
-    pub fn write_sync(&self, n: usize) -> Result<usize> {
+    pub(crate) fn write_sync(&self, n: usize) -> Result<usize> {
         let n = isize::try_from(n).map_err(|_| EINVAL)?;
         // SAFETY: The request is live; no lock is held.
         iomap::count(unsafe { bindings::generic_write_sync(self.0, n) })
     }
 
     /// Notes an access.
-    pub fn file_accessed(&self) {
+    pub(crate) fn file_accessed(&self) {
         // SAFETY: The request's file is open.
         unsafe { bindings::file_accessed((*self.0).ki_filp) };
     }
 
     /// Reads through the page cache.
-    pub fn buffered_read(&self, to: &IoVec<'_>) -> Result<usize> {
+    pub(crate) fn buffered_read(&self, to: &IoVec<'_>) -> Result<usize> {
         // SAFETY: Request and iterator are live.
         iomap::count(unsafe { bindings::generic_file_read_iter(self.0, to.as_ptr()) })
     }
 }
 
 /// The memory of an I/O request.
-pub struct IoVec<'a>(*mut bindings::iov_iter, PhantomData<&'a ()>);
+pub(crate) struct IoVec<'a>(*mut bindings::iov_iter, PhantomData<&'a ()>);
 
 impl IoVec<'_> {
     pub(super) fn as_ptr(&self) -> *mut bindings::iov_iter {
@@ -140,43 +134,43 @@ impl IoVec<'_> {
     }
 
     /// Bytes left.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         // SAFETY: The iterator is live.
         unsafe { bindings::iov_iter_count(self.0) }
     }
 }
 
 /// Where a directory's entries are reported to.
-pub struct DirContext<'a> {
+pub(crate) struct DirContext<'a> {
     file: *mut bindings::file,
     ctx: &'a mut bindings::dir_context,
 }
 
 impl DirContext<'_> {
     /// The position, as in `telldir`.
-    pub fn pos(&self) -> u64 {
+    pub(crate) fn pos(&self) -> u64 {
         self.ctx.pos.try_into().unwrap_or(0)
     }
 
     /// Sets the position of the next entry.
-    pub fn set_pos(&mut self, pos: u64) {
+    pub(crate) fn set_pos(&mut self, pos: u64) {
         self.ctx.pos = i64::try_from(pos).unwrap_or(i64::MAX);
     }
 
     /// The inode number of the directory above.
-    pub fn parent_ino(&self) -> u64 {
+    pub(crate) fn parent_ino(&self) -> u64 {
         // SAFETY: The file is open.
         unsafe { bindings::file_parent_ino(self.file) }
     }
 
     /// Reports `.` and `..` if the position is before them. `false`: the reader's memory is full.
-    pub fn emit_dots(&mut self) -> bool {
+    pub(crate) fn emit_dots(&mut self) -> bool {
         // SAFETY: File and context are live and the position is locked by the VFS.
         unsafe { bindings::dir_emit_dots(self.file, self.ctx) }
     }
 
     /// Reports an entry. `false`: the reader's memory is full.
-    pub fn emit(&mut self, name: &[u8], ino: u64, is_dir: bool) -> bool {
+    pub(crate) fn emit(&mut self, name: &[u8], ino: u64, is_dir: bool) -> bool {
         let kind = if is_dir {
             bindings::DT_DIR
         } else {
@@ -191,7 +185,7 @@ impl DirContext<'_> {
 }
 
 /// Operations on open files; the names are those of `file_operations`.
-pub trait FileOps: FileSystem {
+pub(crate) trait FileOps: FileSystem {
     /// Reads. No lock is held.
     fn read(iocb: &Kiocb<'_, Self>, to: &IoVec<'_>) -> Result<usize>;
     /// Writes. No lock is held.

@@ -18,11 +18,11 @@ use kernel::types::Opaque;
 
 /// Seconds since 1970 and nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timespec {
+pub(crate) struct Timespec {
     /// Seconds since 1970-01-01 00:00:00 UTC.
-    pub secs: i64,
+    pub(crate) secs: i64,
     /// Nanoseconds, below 1,000,000,000.
-    pub nsec: u32,
+    pub(crate) nsec: u32,
 }
 
 impl Timespec {
@@ -149,7 +149,7 @@ pub(super) unsafe extern "C" fn free_inode(inode: *mut bindings::inode) {
 ///
 /// It is the VFS part of an initialised [`InodeObject<T>`] that stays alive while referenced.
 #[repr(transparent)]
-pub struct Inode<T: FileSystem>(Opaque<bindings::inode>, PhantomData<T>);
+pub(crate) struct Inode<T: FileSystem>(Opaque<bindings::inode>, PhantomData<T>);
 
 // SAFETY: Inodes are shared between tasks; the fields reached here have their own locks or are
 // only set before the inode is published.
@@ -194,30 +194,30 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// The file system's part.
-    pub fn node(&self) -> &T::Node {
+    pub(crate) fn node(&self) -> &T::Node {
         // SAFETY: By the type invariant the node is initialised.
         unsafe { self.object().node.assume_init_ref() }
     }
 
     /// The superblock.
-    pub fn sb(&self) -> &SuperBlock<T> {
+    pub(crate) fn sb(&self) -> &SuperBlock<T> {
         // SAFETY: The superblock outlives its inodes.
         unsafe { SuperBlock::from_raw((*self.as_ptr()).i_sb) }
     }
 
     /// The volume.
-    pub fn volume(&self) -> &T::Volume {
+    pub(crate) fn volume(&self) -> &T::Volume {
         self.sb().volume()
     }
 
     /// The inode number.
-    pub fn ino(&self) -> u64 {
+    pub(crate) fn ino(&self) -> u64 {
         // SAFETY: The inode is alive; the number is set before it is published.
         unsafe { (*self.as_ptr()).i_ino }
     }
 
     /// The file's size in bytes.
-    pub fn size(&self) -> u64 {
+    pub(crate) fn size(&self) -> u64 {
         // SAFETY: The inode is alive.
         unsafe { bindings::i_size_read(self.as_ptr()) }
             .try_into()
@@ -225,60 +225,60 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// Sets the size in bytes. The caller holds the inode lock exclusively, or the inode is new.
-    pub fn set_size(&self, size: u64) {
+    pub(crate) fn set_size(&self, size: u64) {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         // SAFETY: The inode is alive; writers are serialised by the inode lock.
         unsafe { bindings::i_size_write(self.as_ptr(), size) };
     }
 
     /// Sets the number of 512-byte sectors that `st_blocks` reports.
-    pub fn set_blocks(&self, sectors: u64) {
+    pub(crate) fn set_blocks(&self, sectors: u64) {
         // SAFETY: The inode is alive; the field is only reported.
         unsafe { (*self.as_ptr()).i_blocks = sectors };
     }
 
     /// File type and permissions.
-    pub fn mode(&self) -> u16 {
+    pub(crate) fn mode(&self) -> u16 {
         // SAFETY: The inode is alive.
         unsafe { (*self.as_ptr()).i_mode }
     }
 
     /// Whether it is a directory.
-    pub fn is_dir(&self) -> bool {
+    pub(crate) fn is_dir(&self) -> bool {
         u32::from(self.mode()) & bindings::S_IFMT == bindings::S_IFDIR
     }
 
     /// Whether it is a regular file.
-    pub fn is_reg(&self) -> bool {
+    pub(crate) fn is_reg(&self) -> bool {
         u32::from(self.mode()) & bindings::S_IFMT == bindings::S_IFREG
     }
 
     /// Sets file type and permissions. The caller holds the inode lock, or the inode is new.
-    pub fn set_mode(&self, mode: u16) {
+    pub(crate) fn set_mode(&self, mode: u16) {
         // SAFETY: The inode is alive.
         unsafe { (*self.as_ptr()).i_mode = mode };
     }
 
     /// The link count.
-    pub fn nlink(&self) -> u32 {
+    pub(crate) fn nlink(&self) -> u32 {
         // SAFETY: The inode is alive.
         unsafe { (*self.as_ptr()).__bindgen_anon_1.i_nlink }
     }
 
     /// Sets the link count. The caller holds the parent's inode lock, or the inode is new.
-    pub fn set_nlink(&self, n: u32) {
+    pub(crate) fn set_nlink(&self, n: u32) {
         // SAFETY: The inode is alive.
         unsafe { bindings::set_nlink(self.as_ptr(), n) };
     }
 
     /// Adds a link.
-    pub fn inc_nlink(&self) {
+    pub(crate) fn inc_nlink(&self) {
         // SAFETY: The inode is alive.
         unsafe { bindings::inc_nlink(self.as_ptr()) };
     }
 
     /// Takes a link away; a count that is too low already is left alone.
-    pub fn drop_nlink(&self) {
+    pub(crate) fn drop_nlink(&self) {
         if self.nlink() > 0 {
             // SAFETY: The inode is alive and its count not zero.
             unsafe { bindings::drop_nlink(self.as_ptr()) };
@@ -286,13 +286,13 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// Removes the last link.
-    pub fn clear_nlink(&self) {
+    pub(crate) fn clear_nlink(&self) {
         // SAFETY: The inode is alive.
         unsafe { bindings::clear_nlink(self.as_ptr()) };
     }
 
     /// The modification time.
-    pub fn mtime(&self) -> Timespec {
+    pub(crate) fn mtime(&self) -> Timespec {
         // SAFETY: The inode is alive. A torn read of seconds and nanoseconds is harmless here.
         unsafe {
             Timespec {
@@ -303,7 +303,7 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// The access time.
-    pub fn atime(&self) -> Timespec {
+    pub(crate) fn atime(&self) -> Timespec {
         // SAFETY: As in `mtime`.
         unsafe {
             Timespec {
@@ -314,85 +314,73 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// Sets the modification time.
-    pub fn set_mtime(&self, t: Timespec) {
+    pub(crate) fn set_mtime(&self, t: Timespec) {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_set_mtime(self.as_ptr(), t.secs, t.nsec as _) };
     }
 
     /// Sets the access time.
-    pub fn set_atime(&self, t: Timespec) {
+    pub(crate) fn set_atime(&self, t: Timespec) {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_set_atime(self.as_ptr(), t.secs, t.nsec as _) };
     }
 
     /// Sets the change time.
-    pub fn set_ctime(&self, t: Timespec) {
+    pub(crate) fn set_ctime(&self, t: Timespec) {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_set_ctime(self.as_ptr(), t.secs, t.nsec as _) };
     }
 
     /// Now, in the granularity of the superblock.
-    pub fn current_time(&self) -> Timespec {
+    pub(crate) fn current_time(&self) -> Timespec {
         // SAFETY: The inode is alive.
         Timespec::from_c(unsafe { bindings::current_time(self.as_ptr()) })
     }
 
     /// Marks the inode dirty: attributes and size, to be written by `write_inode`.
-    pub fn mark_dirty(&self) {
+    pub(crate) fn mark_dirty(&self) {
         // SAFETY: The inode is alive.
         unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY as _) };
     }
 
     /// Marks only attributes dirty that `fdatasync` does not have to write.
-    pub fn mark_dirty_sync(&self) {
+    pub(crate) fn mark_dirty_sync(&self) {
         // SAFETY: The inode is alive.
         unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY_SYNC as _) };
     }
 
-    /// Whether attributes wait to be written.
-    pub fn is_dirty(&self) -> bool {
-        // SAFETY: The inode is alive.
-        unsafe { bindings::inode_is_dirty(self.as_ptr()) }
-    }
-
-    /// Writes the inode's data and attributes and waits for both.
-    pub fn write_now(&self) -> Result {
-        // SAFETY: The inode is alive and referenced.
-        to_result(unsafe { bindings::write_inode_now(self.as_ptr(), 1) })
-    }
-
     /// Whether changes of this file have to be on disk when a call returns.
-    pub fn is_sync(&self) -> bool {
+    pub(crate) fn is_sync(&self) -> bool {
         // SAFETY: The inode is alive.
         unsafe { bindings::is_sync(self.as_ptr()) }
     }
 
     /// Whether changes of this directory have to be on disk when a call returns.
-    pub fn is_dirsync(&self) -> bool {
+    pub(crate) fn is_dirsync(&self) -> bool {
         // SAFETY: The inode is alive.
         unsafe { bindings::is_dirsync(self.as_ptr()) }
     }
 
     /// Advances the directory's version: negative dentries made before become invalid.
-    pub fn inc_version(&self) {
+    pub(crate) fn inc_version(&self) {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_inc_iversion(self.as_ptr()) };
     }
 
     /// The directory's version, to be compared later.
-    pub fn query_version(&self) -> u64 {
+    pub(crate) fn query_version(&self) -> u64 {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_query_iversion(self.as_ptr()) }
     }
 
     /// Whether the version is still `version`.
-    pub fn eq_version(&self, version: u64) -> bool {
+    pub(crate) fn eq_version(&self, version: u64) -> bool {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_eq_iversion(self.as_ptr(), version) }
     }
 
     /// Sets or clears the immutable flag.
-    pub fn set_immutable(&self, on: bool) {
+    pub(crate) fn set_immutable(&self, on: bool) {
         // SAFETY: The inode is alive; the caller holds its lock.
         unsafe {
             if on {
@@ -404,24 +392,24 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// Whether the immutable flag is set.
-    pub fn is_immutable(&self) -> bool {
+    pub(crate) fn is_immutable(&self) -> bool {
         // SAFETY: The inode is alive.
         unsafe { (*self.as_ptr()).i_flags & bindings::S_IMMUTABLE != 0 }
     }
 
     /// Sets the generation number, for file handles.
-    pub fn set_generation(&self, generation: u32) {
+    pub(crate) fn set_generation(&self, generation: u32) {
         // SAFETY: The inode is alive.
         unsafe { (*self.as_ptr()).i_generation = generation };
     }
 
     /// The key under which [`SuperBlock::iget`] finds the inode.
-    pub fn key(&self) -> u64 {
+    pub(crate) fn key(&self) -> u64 {
         self.object().key.load(Ordering::Acquire)
     }
 
     /// Moves the inode to another key. The caller makes sure that no other inode has it.
-    pub fn rehash(&self, key: u64) {
+    pub(crate) fn rehash(&self, key: u64) {
         // SAFETY: The inode is alive. The VFS allows a hashed inode to be removed and inserted
         // again; the key is only compared under the hash lock or by a lookup that the directory
         // locks keep away.
@@ -433,54 +421,54 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// Takes the inode lock exclusively.
-    pub fn lock(&self) -> InodeGuard<'_, T> {
+    pub(crate) fn lock(&self) -> InodeGuard<'_, T> {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_lock(self.as_ptr()) };
         InodeGuard(self, PhantomData)
     }
 
     /// Takes the inode lock shared.
-    pub fn lock_shared(&self) -> SharedInodeGuard<'_, T> {
+    pub(crate) fn lock_shared(&self) -> SharedInodeGuard<'_, T> {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_lock_shared(self.as_ptr()) };
         SharedInodeGuard(self, PhantomData)
     }
 
     /// Writes the attributes if they are dirty, and waits.
-    pub fn sync_metadata(&self) -> Result {
+    pub(crate) fn sync_metadata(&self) -> Result {
         // SAFETY: The inode is alive and referenced.
         to_result(unsafe { bindings::sync_inode_metadata(self.as_ptr(), 1) })
     }
 
     /// Waits for direct I/O that is under way. The caller holds the inode lock.
-    pub fn dio_wait(&self) {
+    pub(crate) fn dio_wait(&self) {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_dio_wait(self.as_ptr()) };
     }
 
     /// Checks a new size against the limits of the file system and the process.
-    pub fn newsize_ok(&self, size: u64) -> Result {
+    pub(crate) fn newsize_ok(&self, size: u64) -> Result {
         let size = i64::try_from(size).map_err(|_| EFBIG)?;
         // SAFETY: The inode is alive.
         to_result(unsafe { bindings::inode_newsize_ok(self.as_ptr(), size) })
     }
 
     /// Sets the size and drops the page cache beyond it. The caller holds the inode lock.
-    pub fn truncate_setsize(&self, size: u64) {
+    pub(crate) fn truncate_setsize(&self, size: u64) {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         // SAFETY: The inode is alive and locked by the caller.
         unsafe { bindings::truncate_setsize(self.as_ptr(), size) };
     }
 
     /// Drops the page cache from `from` bytes on.
-    pub fn truncate_pagecache(&self, from: u64) {
+    pub(crate) fn truncate_pagecache(&self, from: u64) {
         let from = i64::try_from(from).unwrap_or(i64::MAX);
         // SAFETY: The inode is alive.
         unsafe { bindings::truncate_pagecache(self.as_ptr(), from) };
     }
 
     /// Tells the page cache that the size grew from `from` to `to`. The caller holds the lock.
-    pub fn pagecache_extended(&self, from: u64, to: u64) {
+    pub(crate) fn pagecache_extended(&self, from: u64, to: u64) {
         if let (Ok(from), Ok(to)) = (i64::try_from(from), i64::try_from(to)) {
             // SAFETY: The inode is alive and its size is at least `to`.
             unsafe { bindings::pagecache_isize_extended(self.as_ptr(), from, to) };
@@ -488,7 +476,7 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// Whether any data is dirty or under writeback in the page cache.
-    pub fn has_data_in_flight(&self) -> bool {
+    pub(crate) fn has_data_in_flight(&self) -> bool {
         // SAFETY: The inode and its mapping are alive.
         unsafe {
             bindings::mapping_tagged_dirty(self.mapping())
@@ -497,7 +485,7 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// Writes the dirty data in `from..to` bytes and waits.
-    pub fn write_and_wait(&self, from: u64, to: u64) -> Result {
+    pub(crate) fn write_and_wait(&self, from: u64, to: u64) -> Result {
         let from = i64::try_from(from).map_err(|_| EFBIG)?;
         let to = i64::try_from(to.saturating_sub(1)).unwrap_or(i64::MAX);
         // SAFETY: The inode and its mapping are alive.
@@ -505,7 +493,7 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// Starts writing all dirty data; does not wait for the writes.
-    pub fn start_write(&self) -> Result {
+    pub(crate) fn start_write(&self) -> Result {
         // SAFETY: The inode and its mapping are alive.
         to_result(unsafe { bindings::filemap_flush(self.mapping()) })
     }
@@ -513,7 +501,7 @@ impl<T: FileSystem> Inode<T> {
 
 /// The exclusively locked inode.
 #[must_use]
-pub struct InodeGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
+pub(crate) struct InodeGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
 
 impl<T: FileSystem> Drop for InodeGuard<'_, T> {
     fn drop(&mut self) {
@@ -524,7 +512,7 @@ impl<T: FileSystem> Drop for InodeGuard<'_, T> {
 
 /// The inode, locked shared.
 #[must_use]
-pub struct SharedInodeGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
+pub(crate) struct SharedInodeGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
 
 impl<T: FileSystem> Drop for SharedInodeGuard<'_, T> {
     fn drop(&mut self) {
@@ -534,7 +522,7 @@ impl<T: FileSystem> Drop for SharedInodeGuard<'_, T> {
 }
 
 /// What [`SuperBlock::iget`] found.
-pub enum FoundInode<T: FileSystem> {
+pub(crate) enum FoundInode<T: FileSystem> {
     /// An inode that was in memory.
     Cached(ARef<Inode<T>>),
     /// A new one that has to be filled.
@@ -546,7 +534,7 @@ pub enum FoundInode<T: FileSystem> {
 /// # Invariants
 ///
 /// `I_NEW` is set and this value owns a reference.
-pub struct NewInode<T: FileSystem>(NonNull<bindings::inode>, PhantomData<T>);
+pub(crate) struct NewInode<T: FileSystem>(NonNull<bindings::inode>, PhantomData<T>);
 
 impl<T: FileSystem> Deref for NewInode<T> {
     type Target = Inode<T>;
@@ -559,13 +547,13 @@ impl<T: FileSystem> Deref for NewInode<T> {
 
 impl<T: FileSystem> NewInode<T> {
     /// Sets the inode number.
-    pub fn set_ino(&self, ino: u64) {
+    pub(crate) fn set_ino(&self, ino: u64) {
         // SAFETY: Nobody else sees a new inode.
         unsafe { (*self.as_ptr()).i_ino = ino };
     }
 
     /// Sets the owner, in the initial user namespace's numbers.
-    pub fn set_owner(&self, uid: u32, gid: u32) {
+    pub(crate) fn set_owner(&self, uid: u32, gid: u32) {
         // SAFETY: Nobody else sees a new inode. In the initial user namespace a kuid is the uid.
         unsafe {
             (*self.as_ptr()).i_uid.val = uid;
@@ -574,7 +562,7 @@ impl<T: FileSystem> NewInode<T> {
     }
 
     /// Publishes the inode.
-    pub fn finish(self) -> ARef<Inode<T>> {
+    pub(crate) fn finish(self) -> ARef<Inode<T>> {
         let ptr = self.0;
         core::mem::forget(self);
         // SAFETY: By the type invariant `I_NEW` is set.
@@ -616,7 +604,7 @@ extern "C" fn key_set<T: FileSystem>(
 
 impl<T: FileSystem> SuperBlock<T> {
     /// Finds the inode with `key`, or makes a new one with it. `ENOMEM`.
-    pub fn iget(&self, mut key: u64) -> Result<FoundInode<T>> {
+    pub(crate) fn iget(&self, mut key: u64) -> Result<FoundInode<T>> {
         // SAFETY: The superblock is alive; the callbacks fit its inodes; `key` outlives the call.
         let inode = unsafe {
             bindings::iget5_locked(
@@ -640,7 +628,7 @@ impl<T: FileSystem> SuperBlock<T> {
     }
 
     /// Finds the inode with `key` if it is in memory.
-    pub fn ilookup(&self, mut key: u64) -> Option<ARef<Inode<T>>> {
+    pub(crate) fn ilookup(&self, mut key: u64) -> Option<ARef<Inode<T>>> {
         // SAFETY: As in `iget`.
         let inode = unsafe {
             bindings::ilookup5(

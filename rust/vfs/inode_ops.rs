@@ -13,21 +13,21 @@ use kernel::sync::aref::ARef;
 use kernel::types::Opaque;
 
 /// The ID mapping of the mount through which an operation came.
-pub struct IdMap<'a>(&'a Opaque<bindings::mnt_idmap>);
+pub(crate) struct IdMap<'a>(&'a Opaque<bindings::mnt_idmap>);
 
 /// `RENAME_*` flags that a file system may see.
 #[derive(Clone, Copy)]
-pub struct RenameFlags(u32);
+pub(crate) struct RenameFlags(u32);
 
 impl RenameFlags {
     /// Swap the two names.
-    pub fn is_exchange(self) -> bool {
+    pub(crate) fn is_exchange(self) -> bool {
         self.0 & bindings::RENAME_EXCHANGE != 0
     }
 }
 
 /// Attribute changes that user space asked for.
-pub struct Iattr<'a>(&'a mut bindings::iattr);
+pub(crate) struct Iattr<'a>(&'a mut bindings::iattr);
 
 impl Iattr<'_> {
     fn has(&self, flag: u32) -> bool {
@@ -35,28 +35,28 @@ impl Iattr<'_> {
     }
 
     /// The new size in bytes.
-    pub fn size(&self) -> Option<u64> {
+    pub(crate) fn size(&self) -> Option<u64> {
         self.has(bindings::ATTR_SIZE)
             .then(|| u64::try_from(self.0.ia_size).unwrap_or(0))
     }
 
     /// Whether nothing but the size is to be changed.
-    pub fn is_size_only(&self) -> bool {
+    pub(crate) fn is_size_only(&self) -> bool {
         self.0.ia_valid == bindings::ATTR_SIZE
     }
 
     /// Takes the size out of what is left to do.
-    pub fn clear_size(&mut self) {
+    pub(crate) fn clear_size(&mut self) {
         self.0.ia_valid &= !bindings::ATTR_SIZE;
     }
 
     /// The new mode.
-    pub fn mode(&self) -> Option<u16> {
+    pub(crate) fn mode(&self) -> Option<u16> {
         self.has(bindings::ATTR_MODE).then_some(self.0.ia_mode)
     }
 
     /// Sets or removes the new mode.
-    pub fn set_mode(&mut self, mode: Option<u16>) {
+    pub(crate) fn set_mode(&mut self, mode: Option<u16>) {
         match mode {
             Some(mode) => self.0.ia_mode = mode,
             None => self.0.ia_valid &= !bindings::ATTR_MODE,
@@ -64,7 +64,7 @@ impl Iattr<'_> {
     }
 
     /// Whether the owner would become another than `uid`, or the group another than `gid`.
-    pub fn changes_owner<T: FileSystem>(
+    pub(crate) fn changes_owner<T: FileSystem>(
         &self,
         idmap: &IdMap<'_>,
         inode: &Inode<T>,
@@ -84,30 +84,30 @@ impl Iattr<'_> {
     }
 
     /// Whether a time is set to a value of the caller's choice.
-    pub fn sets_times(&self) -> bool {
+    pub(crate) fn sets_times(&self) -> bool {
         self.has(TIMES_SET)
     }
 
     /// The new access time.
-    pub fn atime(&self) -> Option<Timespec> {
+    pub(crate) fn atime(&self) -> Option<Timespec> {
         self.has(bindings::ATTR_ATIME)
             .then(|| Timespec::from_c(self.0.ia_atime))
     }
 
     /// The new modification time.
-    pub fn mtime(&self) -> Option<Timespec> {
+    pub(crate) fn mtime(&self) -> Option<Timespec> {
         self.has(bindings::ATTR_MTIME)
             .then(|| Timespec::from_c(self.0.ia_mtime))
     }
 
     /// Takes the times out of what is left to do.
-    pub fn clear_times(&mut self) {
+    pub(crate) fn clear_times(&mut self) {
         self.0.ia_valid &= !(bindings::ATTR_ATIME | bindings::ATTR_CTIME | bindings::ATTR_MTIME);
     }
 
     /// Checks permissions as the VFS does for every file system. With `any_time`, whoever may
     /// write may also set times.
-    pub fn prepare<T: FileSystem>(
+    pub(crate) fn prepare<T: FileSystem>(
         &mut self,
         idmap: &IdMap<'_>,
         dentry: &Dentry<T>,
@@ -126,7 +126,7 @@ impl Iattr<'_> {
     }
 
     /// Copies what is left to the inode.
-    pub fn copy_to<T: FileSystem>(&self, idmap: &IdMap<'_>, inode: &Inode<T>) {
+    pub(crate) fn copy_to<T: FileSystem>(&self, idmap: &IdMap<'_>, inode: &Inode<T>) {
         // SAFETY: All objects are alive and the inode is locked by the VFS.
         unsafe {
             bindings::setattr_copy(idmap.0.get(), inode.as_ptr(), &raw const *self.0)
@@ -138,21 +138,16 @@ const TIMES_SET: u32 =
     bindings::ATTR_MTIME_SET | bindings::ATTR_ATIME_SET | bindings::ATTR_TIMES_SET;
 
 /// What `stat` reports, filled in by the VFS from the inode.
-pub struct Kstat<'a>(&'a mut bindings::kstat);
+pub(crate) struct Kstat<'a>(&'a mut bindings::kstat);
 
 impl Kstat<'_> {
     /// Sets the preferred I/O size in bytes.
-    pub fn set_block_size(&mut self, bytes: u32) {
+    pub(crate) fn set_block_size(&mut self, bytes: u32) {
         self.0.blksize = bytes;
     }
 
-    /// Sets the inode number.
-    pub fn set_ino(&mut self, ino: u64) {
-        self.0.ino = ino;
-    }
-
     /// Sets the time of creation.
-    pub fn set_btime(&mut self, t: Timespec) {
+    pub(crate) fn set_btime(&mut self, t: Timespec) {
         self.0.result_mask |= bindings::STATX_BTIME;
         self.0.btime = t.to_c();
     }
@@ -160,7 +155,7 @@ impl Kstat<'_> {
 
 /// Which times an access updates.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum UpdateTime {
+pub(crate) enum UpdateTime {
     /// The file was read.
     Access,
     /// The file was changed.
@@ -168,7 +163,7 @@ pub enum UpdateTime {
 }
 
 /// Operations on the attributes of files and directories.
-pub trait SetattrOps: FileSystem {
+pub(crate) trait SetattrOps: FileSystem {
     /// Changes attributes; the inode is locked.
     fn setattr(idmap: &IdMap<'_>, dentry: &Dentry<Self>, attr: &mut Iattr<'_>) -> Result;
     /// Adds to what the VFS filled in.
@@ -180,7 +175,7 @@ pub trait SetattrOps: FileSystem {
 }
 
 /// Operations on a directory; the VFS holds its lock, shared for lookup and exclusive for others.
-pub trait DirOps: SetattrOps {
+pub(crate) trait DirOps: SetattrOps {
     /// Finds a name.
     fn lookup(dir: &Inode<Self>, dentry: &Dentry<Self>) -> Result<Option<ARef<Inode<Self>>>>;
     /// Makes a regular file.
@@ -203,7 +198,7 @@ pub trait DirOps: SetattrOps {
 
 impl<T: DirOps + super::FileOps> NewInode<T> {
     /// Makes it a directory.
-    pub fn set_dir_ops(&self) {
+    pub(crate) fn set_dir_ops(&self) {
         // SAFETY: Nobody else sees a new inode; the tables are constants.
         unsafe {
             (*self.as_ptr()).i_op = &DirTable::<T>::INODE;
@@ -214,14 +209,34 @@ impl<T: DirOps + super::FileOps> NewInode<T> {
 
 impl<T: SetattrOps + super::FileOps + super::DataOps> NewInode<T> {
     /// Makes it a regular file with data.
-    pub fn set_file_ops(&self) {
+    pub(crate) fn set_file_ops(&self) {
         // SAFETY: Nobody else sees a new inode; the tables are constants.
         unsafe {
-            (*self.as_ptr()).i_op = &AttrTable::<T>::FILE;
+            (*self.as_ptr()).i_op = &FileInodeTable::<T>::INODE;
             (*self.as_ptr()).__bindgen_anon_3.i_fop = &super::file::FileTable::<T>::FILE;
             (*(*self.as_ptr()).i_mapping).a_ops = &super::iomap::DataTable::<T>::AOPS;
             bindings::mapping_set_large_folios((*self.as_ptr()).i_mapping);
         }
+    }
+}
+
+struct FileInodeTable<T>(PhantomData<T>);
+
+// The same contract as for `AttrTable`.
+impl<T: SetattrOps + super::DataOps> FileInodeTable<T> {
+    const INODE: bindings::inode_operations = bindings::inode_operations {
+        fiemap: Some(Self::fiemap),
+        ..AttrTable::<T>::COMMON
+    };
+
+    unsafe extern "C" fn fiemap(
+        inode: *mut bindings::inode,
+        info: *mut bindings::fiemap_extent_info,
+        start: u64,
+        len: u64,
+    ) -> i32 {
+        // SAFETY: See the impl's comment.
+        to_c(unsafe { Inode::<T>::from_raw(inode).fiemap(info, start, len) })
     }
 }
 
@@ -230,7 +245,7 @@ struct AttrTable<T>(PhantomData<T>);
 // The callbacks below are called by the VFS with live objects of type `T`, locked as
 // Documentation/filesystems/locking.rst says.
 impl<T: SetattrOps> AttrTable<T> {
-    const FILE: bindings::inode_operations = bindings::inode_operations {
+    const COMMON: bindings::inode_operations = bindings::inode_operations {
         setattr: Some(Self::setattr),
         getattr: Some(Self::getattr),
         update_time: Some(Self::update_time),
@@ -319,7 +334,7 @@ impl<T: DirOps> DirTable<T> {
         unlink: Some(Self::unlink),
         rmdir: Some(Self::rmdir),
         rename: Some(Self::rename),
-        ..AttrTable::<T>::FILE
+        ..AttrTable::<T>::COMMON
     };
 
     unsafe extern "C" fn lookup(
@@ -397,13 +412,13 @@ impl<T: DirOps> DirTable<T> {
 
 impl<T: FileSystem> Inode<T> {
     /// Whether the current task's file system user owns the inode.
-    pub fn is_owned_by_current(&self, idmap: &IdMap<'_>) -> bool {
+    pub(crate) fn is_owned_by_current(&self, idmap: &IdMap<'_>) -> bool {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_owned_by_current(idmap.0.get(), self.as_ptr()) }
     }
 
     /// Whether the current task is in the inode's group.
-    pub fn is_group_of_current(&self, idmap: &IdMap<'_>) -> bool {
+    pub(crate) fn is_group_of_current(&self, idmap: &IdMap<'_>) -> bool {
         // SAFETY: The inode is alive.
         unsafe { bindings::inode_group_of_current(idmap.0.get(), self.as_ptr()) }
     }

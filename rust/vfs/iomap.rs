@@ -15,38 +15,18 @@ use kernel::prelude::*;
 
 /// Why a mapping is wanted.
 #[derive(Clone, Copy)]
-pub struct IomapFlags(u32);
+pub(crate) struct IomapFlags(u32);
 
 impl IomapFlags {
     /// Data will be written: space has to be there.
-    pub fn is_write(self) -> bool {
+    pub(crate) fn is_write(self) -> bool {
         self.0 & bindings::IOMAP_WRITE != 0
-    }
-
-    /// Zeros will be written where there is data.
-    pub fn is_zero(self) -> bool {
-        self.0 & bindings::IOMAP_ZERO != 0
-    }
-
-    /// A page fault.
-    pub fn is_fault(self) -> bool {
-        self.0 & bindings::IOMAP_FAULT != 0
-    }
-
-    /// Direct I/O.
-    pub fn is_direct(self) -> bool {
-        self.0 & bindings::IOMAP_DIRECT != 0
-    }
-
-    /// User space asked for the layout.
-    pub fn is_report(self) -> bool {
-        self.0 & bindings::IOMAP_REPORT != 0
     }
 }
 
 /// What a range of a file is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IomapKind {
+pub(crate) enum IomapKind {
     /// Space with data on the device at this byte offset.
     Mapped(u64),
     /// Space with data on the device at this byte offset, not part of the file before this write:
@@ -60,17 +40,17 @@ pub enum IomapKind {
 
 /// A range of a file and what it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IomapTarget {
+pub(crate) struct IomapTarget {
     /// Start in the file, in bytes.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Length in bytes, not zero.
-    pub len: u64,
+    pub(crate) len: u64,
     /// What it is.
-    pub kind: IomapKind,
+    pub(crate) kind: IomapKind,
 }
 
 /// How a file's data lies on the device.
-pub trait DataOps: FileSystem {
+pub(crate) trait DataOps: FileSystem {
     /// The range that begins at or before `pos`, at most `len` bytes beyond it of interest. For
     /// a write, space for it is allocated.
     fn map(inode: &Inode<Self>, pos: u64, len: u64, flags: IomapFlags) -> Result<IomapTarget>;
@@ -168,6 +148,10 @@ impl<T: DataOps> DataTable<T> {
             // SAFETY: See the type's comment; `map` is private to the iteration.
             let (inode, map) = unsafe { (Inode::from_raw(inode), &mut *map) };
             let target = T::map(inode, pos, len, IomapFlags(flags))?;
+            if target.len == 0 {
+                // iomap would ask for the same range again and again.
+                return Err(EIO);
+            }
             fill(inode, target, map);
             Ok(0)
         })
@@ -296,7 +280,7 @@ impl<T: DataOps> DataTable<T> {
 
 /// Holds the mapping's invalidate lock: no page fault brings in or dirties a page meanwhile.
 #[must_use]
-pub struct InvalidateGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
+pub(crate) struct InvalidateGuard<'a, T: FileSystem>(&'a Inode<T>, PhantomData<*mut ()>);
 
 impl<T: FileSystem> Drop for InvalidateGuard<'_, T> {
     fn drop(&mut self) {
@@ -307,7 +291,7 @@ impl<T: FileSystem> Drop for InvalidateGuard<'_, T> {
 
 impl<T: FileSystem> Inode<T> {
     /// Takes the invalidate lock exclusively. The caller holds the inode lock.
-    pub fn invalidate_lock(&self) -> InvalidateGuard<'_, T> {
+    pub(crate) fn invalidate_lock(&self) -> InvalidateGuard<'_, T> {
         // SAFETY: The inode and its mapping are alive.
         unsafe { bindings::filemap_invalidate_lock(self.mapping()) };
         InvalidateGuard(self, PhantomData)
@@ -316,7 +300,10 @@ impl<T: FileSystem> Inode<T> {
 
 impl<T: DataOps> Inode<T> {
     /// Writes zeros through the page cache over `len` bytes at `pos`, where there is data.
-    pub fn zero_range(&self, pos: u64, len: u64) -> Result {
+    pub(crate) fn zero_range(&self, pos: u64, len: u64) -> Result {
+        if len == 0 {
+            return Ok(());
+        }
         let (pos, len) = (
             i64::try_from(pos).map_err(|_| EFBIG)?,
             i64::try_from(len).map_err(|_| EFBIG)?,
@@ -351,7 +338,7 @@ impl<T: DataOps> Inode<T> {
 
 impl<T: DataOps> Kiocb<'_, T> {
     /// Copies `from` into the page cache at the current position. The caller holds the inode lock.
-    pub fn buffered_write(&self, from: &IoVec<'_>) -> Result<usize> {
+    pub(crate) fn buffered_write(&self, from: &IoVec<'_>) -> Result<usize> {
         // SAFETY: Control block and iterator are live and private to the call.
         let n = unsafe {
             bindings::iomap_file_buffered_write(
@@ -367,7 +354,7 @@ impl<T: DataOps> Kiocb<'_, T> {
 
     /// Writes past the page cache. The caller holds the inode lock. `ENOTBLK` when the page cache
     /// could not be kept out of the way and the write has to go through it.
-    pub fn direct_write(&self, from: &IoVec<'_>, wait: bool) -> Result<usize> {
+    pub(crate) fn direct_write(&self, from: &IoVec<'_>, wait: bool) -> Result<usize> {
         let flags = if wait {
             bindings::IOMAP_DIO_FORCE_WAIT
         } else {
@@ -389,7 +376,7 @@ impl<T: DataOps> Kiocb<'_, T> {
     }
 
     /// Reads past the page cache. The caller holds the inode lock shared.
-    pub fn direct_read(&self, to: &IoVec<'_>) -> Result<usize> {
+    pub(crate) fn direct_read(&self, to: &IoVec<'_>) -> Result<usize> {
         // SAFETY: As in `buffered_write`.
         let n = unsafe {
             bindings::iomap_dio_rw(

@@ -24,7 +24,7 @@ mod disk;
 mod file;
 mod inode;
 mod inode_ops;
-pub mod ioctl;
+pub(crate) mod ioctl;
 mod iomap;
 mod mount;
 mod nls;
@@ -33,19 +33,19 @@ mod params;
 mod superblock;
 mod user;
 
-pub use buffer::{BufferHead, Plug};
-pub use dentry::{Dentry, DentryOps, LookupFlags};
-pub use disk::{DeviceCursor, Disk};
-pub use file::{DirContext, File, FileOps, IoVec, Kiocb};
-pub use inode::{FoundInode, Inode, InodeGuard, NewInode, SharedInodeGuard, Timespec};
-pub use inode_ops::{DirOps, IdMap, Iattr, Kstat, RenameFlags, SetattrOps, UpdateTime};
-pub use iomap::{DataOps, InvalidateGuard, IomapFlags, IomapKind, IomapTarget};
-pub use mount::{MountOps, NewSuper, Registration};
-pub use nls::Nls;
-pub use nofs::NofsScope;
-pub use params::{ParamKind, ParamSpec, ParamTable, ParamValue, RawParam};
-pub use superblock::{SeqFile, Statfs, SuperBlock, SuperOps, WriteMode};
-pub use user::UserPtr;
+pub(crate) use buffer::{BufferHead, Plug};
+pub(crate) use dentry::{Dentry, DentryOps, LookupFlags};
+pub(crate) use disk::{DeviceCursor, Disk};
+pub(crate) use file::{DirContext, File, FileOps, IoVec, Kiocb};
+pub(crate) use inode::{FoundInode, Inode, NewInode, Timespec};
+pub(crate) use inode_ops::{DirOps, IdMap, Iattr, Kstat, RenameFlags, SetattrOps, UpdateTime};
+pub(crate) use iomap::{DataOps, IomapFlags, IomapKind, IomapTarget};
+pub(crate) use mount::{MountOps, NewSuper, Registration};
+pub(crate) use nls::Nls;
+pub(crate) use nofs::NofsScope;
+pub(crate) use params::{ParamKind, ParamSpec, ParamTable, ParamValue, RawParam};
+pub(crate) use superblock::{SeqFile, Statfs, SuperBlock, SuperOps, WriteMode};
+pub(crate) use user::UserPtr;
 
 use super::bindings;
 use kernel::prelude::*;
@@ -53,7 +53,7 @@ use kernel::prelude::*;
 /// A file system type: the types of its per-volume and per-inode data.
 ///
 /// One implementation per module: the inode slab cache is a static of this module.
-pub trait FileSystem: Sized + Send + Sync + 'static {
+pub(crate) trait FileSystem: Sized + Send + Sync + 'static {
     /// The name given to `mount -t`.
     const NAME: &'static CStr;
 
@@ -69,42 +69,42 @@ pub trait FileSystem: Sized + Send + Sync + 'static {
 }
 
 /// The kernel's configured default code page for 8.3 names.
-pub const DEFAULT_CODEPAGE: u32 = bindings::FAT_DEFAULT_CODEPAGE as u32;
+pub(crate) const DEFAULT_CODEPAGE: u32 = bindings::FAT_DEFAULT_CODEPAGE as u32;
 
 /// Whether the kernel is configured to take names from user space as UTF-8.
-pub const DEFAULT_UTF8: bool = bindings::FAT_DEFAULT_UTF8;
+pub(crate) const DEFAULT_UTF8: bool = bindings::FAT_DEFAULT_UTF8;
 
 /// The kernel's configured default character set of user space.
-pub fn default_iocharset() -> &'static CStr {
+pub(crate) fn default_iocharset() -> &'static CStr {
     CStr::from_bytes_with_nul(bindings::FAT_DEFAULT_IOCHARSET).unwrap_or(c"ascii")
 }
 
 /// The system's time zone, in minutes west of UTC.
-pub fn local_minutes_west() -> i32 {
+pub(crate) fn local_minutes_west() -> i32 {
     // SAFETY: Reads one integer that settimeofday() sets.
     unsafe { bindings::local_minuteswest() }
 }
 
 /// Whether the current task may set immutable flags.
-pub fn may_set_immutable() -> bool {
+pub(crate) fn may_set_immutable() -> bool {
     // SAFETY: Asks about the current task.
     unsafe { bindings::capable(bindings::CAP_LINUX_IMMUTABLE as i32) }
 }
 
 /// Whether the current task may administer the system.
-pub fn is_admin() -> bool {
+pub(crate) fn is_admin() -> bool {
     // SAFETY: Asks about the current task.
     unsafe { bindings::capable(bindings::CAP_SYS_ADMIN as i32) }
 }
 
 /// A random number.
-pub fn random_u32() -> u32 {
+pub(crate) fn random_u32() -> u32 {
     // SAFETY: May be called in any context.
     unsafe { bindings::get_random_u32() }
 }
 
 /// Stops the machine, for `errors=panic`.
-pub fn panic(message: &CStr) -> ! {
+pub(crate) fn panic(message: &CStr) -> ! {
     // SAFETY: `panic()` does not return; the message is NUL-terminated.
     unsafe { bindings::panic(message.as_ptr().cast()) };
     loop {}

@@ -16,7 +16,7 @@ use kernel::sync::aref::ARef;
 use kernel::types::Opaque;
 
 /// What mounting needs to know of a file system.
-pub trait MountOps: FileSystem {
+pub(crate) trait MountOps: FileSystem {
     /// The mount options while they are collected.
     type Options: Send + Sync;
 
@@ -50,7 +50,7 @@ pub trait MountOps: FileSystem {
 }
 
 /// A superblock whose volume does not exist yet.
-pub struct NewSuper<'a>(&'a Opaque<bindings::super_block>);
+pub(crate) struct NewSuper<'a>(&'a Opaque<bindings::super_block>);
 
 impl NewSuper<'_> {
     fn as_ptr(&self) -> *mut bindings::super_block {
@@ -58,32 +58,26 @@ impl NewSuper<'_> {
     }
 
     /// Whether errors should not be logged.
-    pub fn is_silent(&self) -> bool {
+    pub(crate) fn is_silent(&self) -> bool {
         // SAFETY: The superblock is alive.
         unsafe { (*self.as_ptr()).s_flags & bindings::SB_SILENT != 0 }
     }
 
-    /// Whether the mount is read-only.
-    pub fn is_read_only(&self) -> bool {
-        // SAFETY: The superblock is alive.
-        unsafe { bindings::sb_rdonly(self.as_ptr()) }
-    }
-
     /// Sets the block size; `false` when the device can't have it.
-    pub fn set_block_size(&self, bytes: u32) -> bool {
+    pub(crate) fn set_block_size(&self, bytes: u32) -> bool {
         // SAFETY: The superblock is alive and has no buffers of another size in use.
         unsafe { bindings::sb_set_blocksize(self.as_ptr(), bytes as i32) != 0 }
     }
 
     /// Sets the smallest block size the device and `bytes` allow; `None` when there is none.
-    pub fn min_block_size(&self, bytes: u32) -> Option<u32> {
+    pub(crate) fn min_block_size(&self, bytes: u32) -> Option<u32> {
         // SAFETY: As above.
         let size = unsafe { bindings::sb_min_blocksize(self.as_ptr(), bytes as i32) };
         u32::try_from(size).ok().filter(|&n| n > 0)
     }
 
     /// Sets magic number, largest file in bytes, time granularity (ns) and range (seconds).
-    pub fn set_limits(&self, magic: u32, max_bytes: u64, granularity: u32, times: (i64, i64)) {
+    pub(crate) fn set_limits(&self, magic: u32, max_bytes: u64, granularity: u32, times: (i64, i64)) {
         // SAFETY: The superblock is alive and not yet published.
         unsafe {
             let sb = self.as_ptr();
@@ -98,7 +92,7 @@ impl NewSuper<'_> {
 }
 
 /// The registration of file system type `T`; unregistered when dropped.
-pub struct Registration<T: FileSystem> {
+pub(crate) struct Registration<T: FileSystem> {
     fs: Pin<KBox<Opaque<bindings::file_system_type>>>,
     _cache: InodeCache<T>,
 }
@@ -110,7 +104,7 @@ unsafe impl<T: FileSystem> Sync for Registration<T> {}
 
 impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
     /// Registers the type.
-    pub fn new(module: &'static ThisModule) -> Result<Self> {
+    pub(crate) fn new(module: &'static ThisModule) -> Result<Self> {
         let cache = InodeCache::new()?;
         // SAFETY: All-zero is a valid `file_system_type` to start from.
         let mut fs: bindings::file_system_type = unsafe { core::mem::zeroed() };

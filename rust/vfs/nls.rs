@@ -13,7 +13,7 @@ use kernel::prelude::*;
 /// # Invariants
 ///
 /// The pointer is a table returned by `load_nls()` that has not been unloaded.
-pub struct Nls(NonNull<bindings::nls_table>);
+pub(crate) struct Nls(NonNull<bindings::nls_table>);
 
 // SAFETY: Tables are immutable and shared by all users.
 unsafe impl Send for Nls {}
@@ -22,7 +22,7 @@ unsafe impl Sync for Nls {}
 
 impl Nls {
     /// Loads the table called `name` (`cp437`, `utf8`, ...), its module too if need be.
-    pub fn load(name: &CStr) -> Option<Self> {
+    pub(crate) fn load(name: &CStr) -> Option<Self> {
         // SAFETY: `name` is a NUL-terminated string; `load_nls()` does not write to it.
         let table = unsafe { bindings::load_nls(name.as_ptr().cast_mut().cast()) };
         // INVARIANT: A non-null result is a loaded table.
@@ -30,7 +30,7 @@ impl Nls {
     }
 
     /// Converts one unit of UCS-2; returns the length of the result in bytes.
-    pub fn uni2char(&self, unit: u16, out: &mut [u8; 6]) -> Option<usize> {
+    pub(crate) fn uni2char(&self, unit: u16, out: &mut [u8; 6]) -> Option<usize> {
         let table = self.0.as_ptr();
         // SAFETY: By the type invariant the table is loaded; `uni2char` is always set and writes
         // at most `out.len()` bytes.
@@ -39,7 +39,7 @@ impl Nls {
     }
 
     /// Converts the first character of `bytes`; returns it and the bytes it took.
-    pub fn char2uni(&self, bytes: &[u8]) -> Option<(u16, usize)> {
+    pub(crate) fn char2uni(&self, bytes: &[u8]) -> Option<(u16, usize)> {
         let table = self.0.as_ptr();
         let mut unit: bindings::wchar_t = 0;
         let avail = i32::try_from(bytes.len()).ok()?;
@@ -51,19 +51,19 @@ impl Nls {
     }
 
     /// The lower case of a byte.
-    pub fn to_lower(&self, byte: u8) -> u8 {
+    pub(crate) fn to_lower(&self, byte: u8) -> u8 {
         // SAFETY: By the type invariant the table is loaded.
         unsafe { bindings::nls_tolower(self.0.as_ptr(), byte) }
     }
 
     /// The upper case of a byte.
-    pub fn to_upper(&self, byte: u8) -> u8 {
+    pub(crate) fn to_upper(&self, byte: u8) -> u8 {
         // SAFETY: By the type invariant the table is loaded.
         unsafe { bindings::nls_toupper(self.0.as_ptr(), byte) }
     }
 
     /// The table's name.
-    pub fn name(&self) -> &CStr {
+    pub(crate) fn name(&self) -> &CStr {
         // SAFETY: By the type invariant the table is loaded, and its name is a static string.
         unsafe { CStr::from_ptr((*self.0.as_ptr()).charset.cast()) }
     }

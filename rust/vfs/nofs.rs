@@ -11,14 +11,14 @@ use core::marker::PhantomData;
 ///
 /// Held together with any lock that writeback or inode eviction takes.
 #[must_use]
-pub struct NofsScope {
+pub(crate) struct NofsScope {
     saved: u32,
     _not_send: PhantomData<*mut ()>,
 }
 
 impl NofsScope {
     /// Enters the scope; scopes nest.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // SAFETY: `memalloc_nofs_save()` may be called in any task context.
         let saved = unsafe { bindings::memalloc_nofs_save() };
         Self {

@@ -10,7 +10,7 @@ use kernel::prelude::*;
 
 /// The kind of value an option takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum ParamKind {
+pub(crate) enum ParamKind {
     /// No value.
     Flag,
     /// A boolean: `yes`, `no`, `0`, `1`, `true`, `false`.
@@ -31,7 +31,7 @@ pub enum ParamKind {
 
 /// One option: its name, kind and the identifier given back when it is found.
 #[derive(Clone, Copy)]
-pub struct ParamSpec {
+pub(crate) struct ParamSpec {
     name: &'static CStr,
     kind: ParamKind,
     id: u8,
@@ -39,23 +39,23 @@ pub struct ParamSpec {
 
 impl ParamSpec {
     /// An option `name` of the given kind.
-    pub const fn new(name: &'static CStr, kind: ParamKind, id: u8) -> Self {
+    pub(crate) const fn new(name: &'static CStr, kind: ParamKind, id: u8) -> Self {
         Self { name, kind, id }
     }
 }
 
 /// An option in the kernel's form.
-pub type RawParam = bindings::fs_parameter_spec;
+pub(crate) type RawParam = bindings::fs_parameter_spec;
 
 /// The table of options in the kernel's form, with the terminating entry.
-pub struct ParamTable<const N: usize>([bindings::fs_parameter_spec; N]);
+pub(crate) struct ParamTable<const N: usize>([bindings::fs_parameter_spec; N]);
 
 // SAFETY: The table is immutable and refers to static names and functions only.
 unsafe impl<const N: usize> Sync for ParamTable<N> {}
 
 impl<const N: usize> ParamTable<N> {
     /// Builds the table of the `N - 1` given options.
-    pub const fn new(specs: &'static [ParamSpec]) -> Self {
+    pub(crate) const fn new(specs: &'static [ParamSpec]) -> Self {
         assert!(specs.len() + 1 == N);
         // SAFETY: An all-zero entry is the terminator: no name, no parser.
         let mut table = [unsafe { core::mem::zeroed::<bindings::fs_parameter_spec>() }; N];
@@ -92,13 +92,13 @@ impl<const N: usize> ParamTable<N> {
     }
 
     /// The table, as the trait wants it.
-    pub const fn as_slice(&'static self) -> &'static [bindings::fs_parameter_spec] {
+    pub(crate) const fn as_slice(&'static self) -> &'static [bindings::fs_parameter_spec] {
         &self.0
     }
 }
 
 /// A parsed option value.
-pub enum ParamValue<'a> {
+pub(crate) enum ParamValue<'a> {
     /// The option was given without a value.
     Flag,
     /// A boolean.

@@ -16,7 +16,7 @@ use kernel::types::Opaque;
 ///
 /// Alive while referenced; `s_fs_info` is the `T::Volume` once `fill_super` has returned it.
 #[repr(transparent)]
-pub struct SuperBlock<T: FileSystem>(Opaque<bindings::super_block>, PhantomData<T>);
+pub(crate) struct SuperBlock<T: FileSystem>(Opaque<bindings::super_block>, PhantomData<T>);
 
 // SAFETY: Superblocks are shared between tasks.
 unsafe impl<T: FileSystem> Sync for SuperBlock<T> {}
@@ -35,7 +35,7 @@ impl<T: FileSystem> SuperBlock<T> {
     }
 
     /// The root directory; `None` while mounting and unmounting.
-    pub fn root(&self) -> Option<&Inode<T>> {
+    pub(crate) fn root(&self) -> Option<&Inode<T>> {
         // SAFETY: While the volume is in use the root dentry and its inode stay; unmounting clears
         // the pointer before it drops them, and no operation runs then but eviction.
         unsafe {
@@ -48,7 +48,7 @@ impl<T: FileSystem> SuperBlock<T> {
     }
 
     /// The file system's data.
-    pub fn volume(&self) -> &T::Volume {
+    pub(crate) fn volume(&self) -> &T::Volume {
         // SAFETY: By the type invariant `s_fs_info` is the volume, which lives as long as the
         // superblock is in use.
         unsafe { &*(*self.as_ptr()).s_fs_info.cast::<T::Volume>() }
@@ -56,23 +56,23 @@ impl<T: FileSystem> SuperBlock<T> {
 }
 
 /// What `statfs` reports; units are `block_size` bytes.
-pub struct Statfs {
+pub(crate) struct Statfs {
     /// File system magic number.
-    pub magic: u64,
+    pub(crate) magic: u64,
     /// Bytes per block.
-    pub block_size: u32,
+    pub(crate) block_size: u32,
     /// Blocks in all.
-    pub blocks: u64,
+    pub(crate) blocks: u64,
     /// Free blocks.
-    pub free: u64,
+    pub(crate) free: u64,
     /// Longest name in bytes.
-    pub name_max: u32,
+    pub(crate) name_max: u32,
     /// File system ID.
-    pub fsid: u64,
+    pub(crate) fsid: u64,
 }
 
 /// Output of `show_options`.
-pub struct SeqFile<'a>(&'a Opaque<bindings::seq_file>);
+pub(crate) struct SeqFile<'a>(&'a Opaque<bindings::seq_file>);
 
 impl core::fmt::Write for SeqFile<'_> {
     fn write_str(&mut self, s: &str) -> core::fmt::Result {
@@ -84,7 +84,7 @@ impl core::fmt::Write for SeqFile<'_> {
 
 /// How far `write_inode` has to go.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum WriteMode {
+pub(crate) enum WriteMode {
     /// The flusher: nobody waits.
     Background,
     /// `sync`: `sync_fs` follows and finishes the work.
@@ -94,7 +94,7 @@ pub enum WriteMode {
 }
 
 /// Superblock operations; the names are those of `super_operations`.
-pub trait SuperOps: FileSystem {
+pub(crate) trait SuperOps: FileSystem {
     /// Writes the inode's attributes to its directory entry.
     fn write_inode(inode: &Inode<Self>, mode: WriteMode) -> Result;
     /// The last reference is gone and the page cache is empty: frees what has no name any more.

@@ -9,7 +9,7 @@ use kernel::prelude::*;
 
 /// An address that user space passed. May be anything; access fails with `EFAULT` where it must.
 #[derive(Clone, Copy)]
-pub struct UserPtr(usize);
+pub(crate) struct UserPtr(usize);
 
 impl UserPtr {
     pub(super) fn new(addr: usize) -> Self {
@@ -17,12 +17,12 @@ impl UserPtr {
     }
 
     /// The address `bytes` further on.
-    pub fn offset(self, bytes: usize) -> Result<Self> {
+    pub(crate) fn offset(self, bytes: usize) -> Result<Self> {
         self.0.checked_add(bytes).map(Self).ok_or(EFAULT)
     }
 
     /// Copies `bytes` out to user memory.
-    pub fn write(self, bytes: &[u8]) -> Result {
+    pub(crate) fn write(self, bytes: &[u8]) -> Result {
         // SAFETY: `copy_to_user()` checks the user address; `bytes` is readable for its length.
         let left =
             unsafe { bindings::copy_to_user(self.0, bytes.as_ptr().cast(), bytes.len()) };
@@ -34,7 +34,7 @@ impl UserPtr {
     }
 
     /// Reads `N` bytes of user memory.
-    pub fn read<const N: usize>(self) -> Result<[u8; N]> {
+    pub(crate) fn read<const N: usize>(self) -> Result<[u8; N]> {
         let mut bytes = [0u8; N];
         // SAFETY: `copy_from_user()` checks the user address; `bytes` is writable for its length.
         let left = unsafe { bindings::copy_from_user(bytes.as_mut_ptr().cast(), self.0, N) };
