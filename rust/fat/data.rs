@@ -12,8 +12,7 @@ use crate::vfs::{
 };
 use kernel::prelude::*;
 
-use super::expand;
-use super::Fat;
+use super::{expand, node, Fat};
 
 impl DataOps for Fat {
     fn map(inode: &Inode<Fat>, pos: u64, len: u64, flags: IomapFlags) -> Result<IomapTarget> {
@@ -42,6 +41,7 @@ impl DataOps for Fat {
 
     fn written(inode: &Inode<Fat>, _pos: u64, written: u64) -> Result {
         if written > 0 {
+            node::set_archive(inode);
             inode.mark_dirty();
         }
         Ok(())
@@ -72,6 +72,7 @@ impl DataOps for Fat {
         if len > 0 && end > inode.size() {
             inode.set_size(end);
         }
+        node::set_archive(inode);
         inode.mark_dirty();
         Ok(())
     }

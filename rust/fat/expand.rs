@@ -129,6 +129,7 @@ fn grow(inode: &Inode<Fat>, old: u64, size: u64) -> Result {
     }
     inode.set_size(size);
     inode.pagecache_extended(old, size);
+    node::set_archive(inode);
     inode.mark_dirty();
     Ok(())
 }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The visible state of a whole mount, in words that can be compared.
+
+use crate::sys::{self, Stat};
+use anyhow::{bail, Context, Result};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// FNV-1a.
+pub fn hash(data: &[u8]) -> u64 {
+    data.iter().fold(0xCBF2_9CE4_8422_2325, |h, &b| {
+        (h ^ b as u64).wrapping_mul(0x0100_0000_01B3)
+    })
+}
+
+/// Everything of a stat but inode number and times.
+pub fn stat_text(s: &Stat) -> String {
+    format!(
+        "mode {:o} links {} owner {}:{} size {} blocks {} blksize {}",
+        s.mode, s.nlink, s.uid, s.gid, s.size, s.blocks, s.blksize
+    )
+}
+
+/// Pairs of short and long names. Tails that both drivers draw from the clock are masked.
+pub fn alias_text(v: &[(Vec<u8>, Vec<u8>)]) -> String {
+    let mut out = String::new();
+    for (short, long) in v {
+        let mut s = short.clone();
+        if let Some(t) = s.iter().position(|&c| c == b'~') {
+            if t >= 4
+                && s[t - 4..t]
+                    .iter()
+                    .all(|c| c.is_ascii_digit() || (b'A'..=b'F').contains(c))
+            {
+                s[t - 4..t].fill(b'?');
+                if let Some(digit) = s.get_mut(t + 1) {
+                    *digit = b'?';
+                }
+            }
+        }
+        out += &format!(
+            "{}={}|",
+            String::from_utf8_lossy(&s),
+            String::from_utf8_lossy(long)
+        );
+    }
+    out
+}
+
+/// One file or directory.
+#[derive(Debug)]
+pub struct Entry {
+    pub path: String,
+    pub text: String,
+    pub times: [(&'static str, i64); 4],
+}
+
+/// Walks everything below `root`, in the order of the directories.
+pub fn take(root: &Path) -> Result<Vec<Entry>> {
+    let mut out = Vec::new();
+    let fs = sys::statfs(root)?;
+    walk(root, root, &mut out)?;
+    out.push(Entry {
+        path: "(statfs)".into(),
+        text: format!("{} of {} free", fs.bfree, fs.blocks),
+        times: [("", 0); 4],
+    });
+    Ok(out)
+}
+
+fn walk(root: &Path, path: &Path, out: &mut Vec<Entry>) -> Result<()> {
+    let shown = format!("/{}", path.strip_prefix(root).unwrap_or(path).display());
+    let st = sys::stat(path).with_context(|| format!("stat of {shown}"))?;
+    let mut text = stat_text(&st);
+    let mut below = Vec::new();
+    if st.is_dir() {
+        let list = sys::list(path).with_context(|| format!("list of {shown}"))?;
+        for d in &list {
+            text += &format!(" {}:{}", String::from_utf8_lossy(&d.name), d.kind);
+            if !d.is_dot() {
+                below.push(path.join(OsStr::from_bytes(&d.name)));
+            }
+        }
+        let d = sys::open(path, libc::O_RDONLY)?;
+        text += &format!(" aliases {}", alias_text(&sys::readdir_ioctl(&d, true)?));
+        text += &format!(" attributes {:#x}", sys::get_attrs(&d)?);
+    } else {
+        let f = sys::open(path, libc::O_RDONLY)?;
+        let data = sys::pread_vec(&f, st.size as usize + 1, 0)?;
+        text += &format!(" data {} {:016x}", data.len(), hash(&data));
+        text += &format!(" attributes {:#x}", sys::get_attrs(&f)?);
+    }
+    out.push(Entry {
+        path: shown,
+        text,
+        times: [
+            ("atime", st.atime.0),
+            ("mtime", st.mtime.0),
+            ("ctime", st.ctime.0),
+            ("btime", st.btime.map_or(-1, |t| t.0)),
+        ],
+    });
+    for p in below {
+        walk(root, &p, out)?;
+    }
+    Ok(())
+}
+
+/// Times may differ by what passes between the two sides' operations.
+const CLOSE: i64 = 6;
+
+/// The first difference of two states, `a` being vfat's.
+pub fn compare(a: &[Entry], b: &[Entry]) -> Result<()> {
+    for (x, y) in a.iter().zip(b) {
+        if x.path != y.path {
+            bail!("vfat has {} where the other has {}", x.path, y.path);
+        }
+        if x.text != y.text {
+            let words = x.text.split(' ').zip(y.text.split(' '));
+            let at = words.take_while(|(p, q)| p == q).count().saturating_sub(1);
+            let cut = |s: &str| s.split(' ').skip(at).take(8).collect::<Vec<_>>().join(" ");
+            bail!(
+                "{} differs\n  vfat: .. {}\n other: .. {}\nall of vfat's:  {}\nall of other's: {}",
+                x.path,
+                cut(&x.text),
+                cut(&y.text),
+                x.text,
+                y.text
+            );
+        }
+        for (t, u) in x.times.iter().zip(&y.times) {
+            if (t.1 - u.1).abs() > CLOSE {
+                bail!("{} of {}: vfat {}, other {}", t.0, x.path, t.1, u.1);
+            }
+        }
+    }
+    if a.len() != b.len() {
+        bail!("vfat has {} entries, the other {}", a.len(), b.len());
+    }
+    Ok(())
+}
