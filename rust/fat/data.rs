@@ -22,7 +22,7 @@ impl DataOps for Fat {
         let end = pos.saturating_add(len);
         if flags.is_write() {
             if end > edge {
-                expand::preallocate(inode, vol.clusters_for(end))?;
+                expand::preallocate_some(inode, pos, end)?;
             }
         } else if pos >= edge {
             return Ok(IomapTarget {

@@ -45,6 +45,27 @@ pub(crate) fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
     Ok(())
 }
 
+/// Like [`preallocate`], but on a full volume takes what is left: at least up to byte `pos`, for a
+/// write that can be short.
+pub(crate) fn preallocate_some(inode: &Inode<Fat>, pos: u64, end: u64) -> Result {
+    let vol = inode.volume();
+    match preallocate(inode, vol.clusters_for(end)) {
+        Err(e) if e == ENOSPC => {
+            let (have, free) = {
+                let _nofs = NofsScope::new();
+                let have = inode.node().chain.lock().len(vol)?;
+                (have, vol.table.lock().free.count(vol)?)
+            };
+            let most = have.saturating_add(free).min(vol.clusters_for(end));
+            if most < vol.clusters_for(pos.saturating_add(1)) {
+                return Err(ENOSPC);
+            }
+            preallocate(inode, most)
+        }
+        result => result,
+    }
+}
+
 /// Adds `want` clusters to a chain whose end is known.
 fn extend(vol: &Volume, chain: &mut Chain, want: u32) -> Result {
     let runs = take(vol, chain, want)?;

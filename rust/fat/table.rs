@@ -303,15 +303,25 @@ impl Volume {
             vol: self,
             cursor: self.disk.cursor(),
             ahead: None,
+            part: [0; PART],
+            part_at: None,
         }
     }
 }
 
-/// Reads entries of the active FAT, with readahead.
+/// Bytes of FAT that a reader copies out at a time.
+const PART: usize = 512;
+
+/// Reads entries of the active FAT, with readahead. Those it returns must not change meanwhile: a
+/// lock of the chain they belong to is held.
 pub(crate) struct FatReader<'a> {
     vol: &'a Volume,
     cursor: DeviceCursor<'a>,
+    /// The window that was read ahead last.
     ahead: Option<u64>,
+    part: [u8; PART],
+    /// Where in the FAT `part` is from.
+    part_at: Option<u64>,
 }
 
 impl FatReader<'_> {
@@ -328,7 +338,21 @@ impl FatReader<'_> {
         }
         let mut raw = [0u8; 4];
         let bytes = raw.get_mut(..fat::entry_len(ty)).ok_or(EIO)?;
-        self.cursor.read(self.vol.fat_addr() + offset, bytes)?;
+        if ty == FatType::Fat12 {
+            // Entries may cross any boundary.
+            self.cursor.read(self.vol.fat_addr() + offset, bytes)?;
+        } else {
+            let at = offset & !(PART as u64 - 1);
+            if self.part_at != Some(at) {
+                self.part_at = None;
+                let addr = self.vol.fat_addr() + at;
+                self.cursor.read(addr, &mut self.part)?;
+                self.part_at = Some(at);
+            }
+            let start = (offset - at) as usize;
+            let part = self.part.get(start..start + bytes.len());
+            bytes.copy_from_slice(part.ok_or(EIO)?);
+        }
         Ok(fat::decode(ty, cluster, raw, geo.max_cluster()))
     }
 }

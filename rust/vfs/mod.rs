@@ -104,10 +104,9 @@ pub(crate) fn random_u32() -> u32 {
 }
 
 /// Stops the machine, for `errors=panic`.
-pub(crate) fn panic(message: &CStr) -> ! {
-    // SAFETY: `panic()` does not return; the message is NUL-terminated.
+pub(crate) fn panic(message: &CStr) {
+    // SAFETY: The message is NUL-terminated. `panic()` does not return.
     unsafe { bindings::panic(message.as_ptr().cast()) };
-    loop {}
 }
 
 /// Turns a `Result` into the 0-or-negative-errno of C.

@@ -194,7 +194,7 @@ fn compare_read_only(dev: &Path, fs: &str) -> Result<()> {
     let look = |fs: &str| -> Result<_> {
         sys::mount(dev, &mp, fs, libc::MS_RDONLY, "utf8")
             .with_context(|| format!("mount -t {fs}"))?;
-        let s = snap::take(&mp);
+        let s = snap::take(&mp, snap::Care::Exact);
         sys::umount(&mp, 0)?;
         s
     };

@@ -101,7 +101,7 @@ pub fn nasty() -> Vec<Vec<u8>> {
         "xX.abc",
         "LONGFILENAME",
         "longfilename",
-        "a:0041b",
+        "a:4e00b",
     ] {
         v.push(s.as_bytes().to_vec());
     }

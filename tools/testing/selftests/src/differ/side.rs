@@ -170,7 +170,7 @@ impl Side {
             }
             Op::List(x) => Ok(sys::list(&p(x))?
                 .iter()
-                .map(|d| format!("{}:{}", String::from_utf8_lossy(&d.name), d.kind))
+                .map(|d| String::from_utf8_lossy(&d.name).into_owned())
                 .collect::<Vec<_>>()
                 .join("|")),
             Op::Aliases(x) => {

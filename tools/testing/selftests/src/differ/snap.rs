@@ -15,11 +15,13 @@ pub fn hash(data: &[u8]) -> u64 {
     })
 }
 
-/// Everything of a stat but inode number and times.
+/// Everything of a stat but inode number and times. A directory's links are compared after
+/// remounts only, see `Care`.
 pub fn stat_text(s: &Stat) -> String {
+    let links = if s.is_dir() { 0 } else { s.nlink };
     format!(
-        "mode {:o} links {} owner {}:{} size {} blocks {} blksize {}",
-        s.mode, s.nlink, s.uid, s.gid, s.size, s.blocks, s.blksize
+        "mode {:o} links {links} owner {}:{} size {} blocks {} blksize {}",
+        s.mode, s.uid, s.gid, s.size, s.blocks, s.blksize
     )
 }
 
@@ -57,11 +59,23 @@ pub struct Entry {
     pub times: [(&'static str, i64); 4],
 }
 
+/// How closely to look at what the C driver gets wrong until a remount: after a file was
+/// exchanged with a directory, types in listings and the links of directories.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    /// Leave both out.
+    Lenient,
+    /// Leave both out, but they have to agree with stat and with the number of directories.
+    Verify,
+    /// Take both.
+    Exact,
+}
+
 /// Walks everything below `root`, in the order of the directories.
-pub fn take(root: &Path) -> Result<Vec<Entry>> {
+pub fn take(root: &Path, care: Care) -> Result<Vec<Entry>> {
     let mut out = Vec::new();
     let fs = sys::statfs(root)?;
-    walk(root, root, &mut out)?;
+    walk(root, root, care, &mut out)?;
     out.push(Entry {
         path: "(statfs)".into(),
         text: format!("{} of {} free", fs.bfree, fs.blocks),
@@ -70,18 +84,42 @@ pub fn take(root: &Path) -> Result<Vec<Entry>> {
     Ok(out)
 }
 
-fn walk(root: &Path, path: &Path, out: &mut Vec<Entry>) -> Result<()> {
+fn walk(root: &Path, path: &Path, care: Care, out: &mut Vec<Entry>) -> Result<()> {
     let shown = format!("/{}", path.strip_prefix(root).unwrap_or(path).display());
     let st = sys::stat(path).with_context(|| format!("stat of {shown}"))?;
     let mut text = stat_text(&st);
     let mut below = Vec::new();
     if st.is_dir() {
         let list = sys::list(path).with_context(|| format!("list of {shown}"))?;
+        let mut dirs = 0;
         for d in &list {
-            text += &format!(" {}:{}", String::from_utf8_lossy(&d.name), d.kind);
-            if !d.is_dot() {
-                below.push(path.join(OsStr::from_bytes(&d.name)));
+            let name = String::from_utf8_lossy(&d.name);
+            text += &format!(" {name}");
+            if care == Care::Exact {
+                text += &format!(":{}", d.kind);
             }
+            if d.is_dot() {
+                continue;
+            }
+            let child = path.join(OsStr::from_bytes(&d.name));
+            if care == Care::Verify {
+                let is_dir = sys::stat(&child).is_ok_and(|s| s.is_dir());
+                dirs += u32::from(is_dir);
+                if (d.kind == libc::DT_DIR) != is_dir {
+                    bail!(
+                        "d_type of {name} in {shown} is {}, but by stat directory: {is_dir}",
+                        d.kind
+                    );
+                }
+            }
+            below.push(child);
+        }
+        match care {
+            Care::Exact => text += &format!(" links {}", st.nlink),
+            Care::Verify if st.nlink != dirs + 2 => {
+                bail!("{shown} has {} links and {dirs} directories", st.nlink)
+            }
+            _ => {}
         }
         let d = sys::open(path, libc::O_RDONLY)?;
         text += &format!(" aliases {}", alias_text(&sys::readdir_ioctl(&d, true)?));
@@ -103,7 +141,7 @@ fn walk(root: &Path, path: &Path, out: &mut Vec<Entry>) -> Result<()> {
         ],
     });
     for p in below {
-        walk(root, &p, out)?;
+        walk(root, &p, care, out)?;
     }
     Ok(())
 }
