@@ -11,7 +11,11 @@ use kernel::prelude::*;
 
 use super::alloc::Run;
 use super::range::RangeSet;
+use super::table::FatReader;
 use super::volume::Volume;
+
+/// Clusters that a walk may go beyond what is needed.
+const AHEAD: u32 = 65_536;
 
 /// Where the data of an inode lies.
 pub(crate) struct Chain {
@@ -65,34 +69,52 @@ impl Chain {
         self.extents.last().map(Extent::last)
     }
 
-    /// Walks the FAT until `wanted` clusters or the end of the chain are known.
+    /// Walks the FAT until `wanted` clusters or the end of the chain are known, and further on
+    /// while it is cheap: as long as clusters follow one another, [`AHEAD`] at most.
     fn walk(&mut self, vol: &Volume, wanted: u32) -> Result {
+        if self.complete || self.known() >= wanted {
+            return Ok(());
+        }
         let mut reader = vol.fat_reader();
         while !self.complete && self.known() < wanted {
-            let next = match self.last() {
-                None => self.start,
-                Some(last) => match reader.get(last)? {
-                    FatEntry::Next(next) => Some(next),
-                    FatEntry::End => None,
-                    other => {
-                        return Err(vol.corrupt(fmt!(
-                            "cluster {} of a chain is followed by {other:?}, expected a cluster \
-                             or the end of the chain",
-                            last.get()
-                        )))
-                    }
-                },
-            };
-            match next {
-                None => self.complete = true,
-                Some(_) if self.known() >= vol.geo.clusters() => {
+            self.step(vol, &mut reader)?;
+        }
+        let limit = wanted.saturating_add(AHEAD);
+        while !self.complete && self.known() < limit {
+            let extents = self.extents.len();
+            // What is wrong further on is logged, but fails only who needs that part.
+            if self.step(vol, &mut reader).is_err() || self.extents.len() != extents {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Follows the chain by one cluster.
+    fn step(&mut self, vol: &Volume, reader: &mut FatReader<'_>) -> Result {
+        let next = match self.last() {
+            None => self.start,
+            Some(last) => match reader.get(last)? {
+                FatEntry::Next(next) => Some(next),
+                FatEntry::End => None,
+                other => {
                     return Err(vol.corrupt(fmt!(
-                        "chain from cluster {} is longer than the volume: it loops",
-                        self.start.map_or(0, Cluster::get)
+                        "cluster {} of a chain is followed by {other:?}, expected a cluster \
+                         or the end of the chain",
+                        last.get()
                     )))
                 }
-                Some(next) => self.push(next, 1)?,
+            },
+        };
+        match next {
+            None => self.complete = true,
+            Some(_) if self.known() >= vol.geo.clusters() => {
+                return Err(vol.corrupt(fmt!(
+                    "chain from cluster {} is longer than the volume: it loops",
+                    self.start.map_or(0, Cluster::get)
+                )))
             }
+            Some(next) => self.push(next, 1)?,
         }
         Ok(())
     }
