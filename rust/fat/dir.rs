@@ -95,7 +95,9 @@ impl<'a> DirReader<'a> {
             let disk = &self.dir.volume().disk;
             if index >= self.ahead {
                 let n = run.min(READ_AHEAD);
-                disk.read_ahead(block, n);
+                if !disk.is_cached(block) {
+                    disk.read_ahead(block, n);
+                }
                 self.ahead = index + n;
             }
             self.current = Some((index, disk.bread(block)?));

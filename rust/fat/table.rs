@@ -86,7 +86,9 @@ impl Blocks {
         let mut list = KVVec::new();
         for (start, end) in touched.iter() {
             let first = vol.fat_block(vol.geo.active_fat(), start);
-            vol.disk.read_ahead(first, end - start);
+            if !vol.disk.is_cached(first) {
+                vol.disk.read_ahead(first, end - start);
+            }
             for block in start..end {
                 let bh = vol.disk.bread(vol.fat_block(vol.geo.active_fat(), block))?;
                 list.push((block, bh), GFP_KERNEL)?;

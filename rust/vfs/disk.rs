@@ -100,6 +100,15 @@ impl Disk {
         unsafe { BufferHead::from_raw(bindings::sb_bread(self.as_ptr(), block)) }.ok_or(EIO)
     }
 
+    /// Whether a block is in memory and valid.
+    pub(crate) fn is_cached(&self, block: u64) -> bool {
+        // SAFETY: As in `bread`.
+        let bh = unsafe {
+            BufferHead::from_raw(bindings::sb_find_get_block(self.as_ptr(), block))
+        };
+        bh.is_some_and(|bh| bh.is_uptodate())
+    }
+
     /// Gets a block that will be overwritten whole, without reading it. `EIO` when it lies
     /// outside the device.
     pub(crate) fn getblk(&self, block: u64) -> Result<BufferHead> {

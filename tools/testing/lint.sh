@@ -29,7 +29,7 @@ format() {
 	local files
 	mapfile -t files
 	((${#files[@]})) || { echo "there are no sources"; return 1; }
-	in_root rustfmt --edition 2021 --config skip_children=true --check "${files[@]}"
+	in_root rustfmt --edition 2021 --config skip_children=true --color never --check "${files[@]}"
 }
 
 rustfmt_module() { module_sources | format; }

@@ -85,7 +85,7 @@ fn play(make: &dyn Fn() -> Result<Pair>, ops: &[Op], every: usize) -> Result<()>
     let Err((n, e)) = steps(&mut pair, ops, every, 0) else {
         return pair.finish();
     };
-    if !e.downcast_ref::<Late>().is_some_and(|l| !l.0) {
+    if e.downcast_ref::<Late>().is_none_or(|l| l.0) {
         return Err(anyhow::anyhow!("{e:#}\n{}", pair.tail()));
     }
     // A snapshot found it: which of the operations before it was the one?
