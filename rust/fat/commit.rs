@@ -159,6 +159,14 @@ impl Volume {
         Ok(())
     }
 
+    /// Like [`commit`](Self::commit), and the FAT blocks of freed clusters, too, which otherwise
+    /// follow when there is more to write: nothing is left to be done.
+    pub(crate) fn settle(&self) -> Result {
+        self.commit(false)?;
+        self.sync_fat()?;
+        self.disk.flush()
+    }
+
     fn commit_steps(&self) -> Result<bool> {
         if !self.has_pending() {
             return Ok(false);
@@ -256,6 +264,8 @@ impl Volume {
         if frees.is_empty() {
             return Ok(());
         }
+        // Nothing refers to them any more, and nobody can allocate them yet.
+        self.discard(frees);
         let mut changes = KVVec::with_capacity(frees.len(), GFP_KERNEL)?;
         let mut clusters = 0;
         for &run in frees {
@@ -271,7 +281,6 @@ impl Volume {
                 table.free.release(run);
             }
         }
-        self.discard(frees);
         if self.disk.is_sync() {
             self.sync_fat()?;
         }

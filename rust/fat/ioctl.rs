@@ -15,7 +15,7 @@ pub(crate) fn ioctl(file: &File<'_, Fat>, cmd: u32, arg: UserPtr) -> Result<isiz
     let inode = file.inode();
     match cmd {
         nr::FAT_IOCTL_GET_ATTRIBUTES => {
-            let _shared = inode.lock();
+            let _shared = inode.lock_shared();
             let attrs = u32::from(current_attrs(file).bits());
             arg.write(&attrs.to_ne_bytes())?;
         }

@@ -81,7 +81,7 @@ impl MountOps for Fat {
     fn remount(sb: &SuperBlock<Fat>, read_only: bool) -> Result {
         let vol = sb.volume();
         if read_only {
-            vol.commit(true)?;
+            vol.settle()?;
             vol.write_fsinfo()?;
         }
         vol.set_dirty(!read_only)
@@ -173,7 +173,7 @@ impl SuperOps for Fat {
             return Ok(());
         }
         let vol = sb.volume();
-        vol.commit(true)?;
+        vol.settle()?;
         if vol.disk.is_read_only() {
             return Ok(());
         }
@@ -186,7 +186,7 @@ impl SuperOps for Fat {
             return;
         }
         let done = vol
-            .commit(true)
+            .settle()
             .and_then(|()| vol.write_fsinfo())
             .and_then(|()| vol.set_dirty(false));
         if done.is_err() {

@@ -139,15 +139,17 @@ impl BufferHead {
         unsafe { bindings::write_dirty_buffer(self.as_ptr(), bindings::REQ_SYNC) };
     }
 
-    /// Waits until no I/O on the block is under way. `EIO` if the last write failed.
+    /// Waits until no I/O on the block is under way. `EIO` if the last write failed; the block is
+    /// dirty again then.
     pub(crate) fn wait(&self) -> Result {
         // SAFETY: By the type invariant the buffer is live.
         unsafe {
             bindings::wait_on_buffer(self.as_ptr());
             if bindings::buffer_write_io_error(self.as_ptr()) {
                 bindings::clear_buffer_write_io_error(self.as_ptr());
-                // The bytes in memory are still the right ones.
+                // The bytes in memory are still the right ones, and still not on disk.
                 bindings::set_buffer_uptodate(self.as_ptr());
+                bindings::mark_buffer_dirty(self.as_ptr());
                 return Err(EIO);
             }
         }

@@ -14,8 +14,9 @@ use kernel::{error::from_err_ptr, error::to_result, prelude::*};
 ///
 /// # Invariants
 ///
-/// The superblock is alive and its device open. [`super::Registration`] guarantees it: the volume
-/// that owns the `Disk` is dropped before the superblock is, and there is no other way to keep one.
+/// The superblock is alive and its device open whenever a method is called. [`super::Registration`]
+/// guarantees it: the volume owns the `Disk`, no operation of the volume runs after `put_super`, and
+/// the volume is dropped, which does no I/O, before the superblock is.
 pub(crate) struct Disk(NonNull<bindings::super_block>);
 
 // SAFETY: The operations below are safe from any task; the superblock outlives the value.
