@@ -188,7 +188,12 @@ impl FreeMap {
 
     /// Takes `want` clusters, if possible right after `tail`, in as few runs as a bounded search
     /// finds. `ENOSPC`: there are not that many; nothing is taken then.
-    pub(crate) fn take(&mut self, vol: &Volume, want: u32, tail: Option<Cluster>) -> Result<KVVec<Run>> {
+    pub(crate) fn take(
+        &mut self,
+        vol: &Volume,
+        want: u32,
+        tail: Option<Cluster>,
+    ) -> Result<KVVec<Run>> {
         if self.free.is_some_and(|free| free < want) && self.recount(vol)? < want {
             return Err(ENOSPC);
         }
@@ -217,7 +222,10 @@ impl FreeMap {
         let start = match tail {
             Some(tail) => {
                 let after = tail.get().saturating_add(1);
-                if let Some(run) = self.find(vol, after, left)?.filter(|r| r.first.get() == after) {
+                if let Some(run) = self
+                    .find(vol, after, left)?
+                    .filter(|r| r.first.get() == after)
+                {
                     left -= self.add(run, runs)?;
                 }
                 after

@@ -3,7 +3,7 @@
 //! Attributes: what of mode, owner and times FAT can hold.
 
 use crate::ondisk::attr;
-use crate::vfs::{Dentry, IdMap, Iattr, Inode, Kstat, SetattrOps, UpdateTime};
+use crate::vfs::{Dentry, Iattr, IdMap, Inode, Kstat, SetattrOps, UpdateTime};
 use kernel::prelude::*;
 
 use super::{expand, flush, node, Fat};

@@ -8,7 +8,14 @@
 //! nobody can read from disk what is not there yet.
 
 use crate::vfs::{
-    DataOps, Inode, IoVec, IomapFlags, IomapKind, IomapTarget, Kiocb, NofsScope, //
+    DataOps,
+    Inode,
+    IoVec,
+    IomapFlags,
+    IomapKind,
+    IomapTarget,
+    Kiocb,
+    NofsScope, //
 };
 use kernel::prelude::*;
 

@@ -3,7 +3,13 @@
 //! Directories as sequences of 32-byte slots.
 
 use crate::ondisk::{
-    Cluster, DirPos, LongNameAssembler, RawDirent, Sector, SlotKind, DIRENT_SIZE, //
+    Cluster,
+    DirPos,
+    LongNameAssembler,
+    RawDirent,
+    Sector,
+    SlotKind,
+    DIRENT_SIZE, //
 };
 use crate::vfs::{BufferHead, Inode, NofsScope};
 use kernel::prelude::*;
@@ -76,7 +82,9 @@ impl<'a> DirReader<'a> {
         let vol = self.dir.volume();
         if is_root(self.dir) && vol.geo.root_cluster().is_none() {
             let blocks = u64::from(vol.geo.root_sectors());
-            return Ok((index < blocks).then(|| (vol.geo.root_start().get() + index, blocks - index)));
+            return Ok(
+                (index < blocks).then(|| (vol.geo.root_start().get() + index, blocks - index))
+            );
         }
         let _nofs = NofsScope::new();
         let mut chain = self.dir.node().chain.lock();
@@ -233,7 +241,11 @@ pub(crate) fn count_subdirs(dir: &Inode<Fat>) -> Result<u32> {
     let mut at = 0;
     let mut n = 0u32;
     while let Some(record) = reader.next(&mut at, &mut units)? {
-        if record.entry.attrs().contains(crate::ondisk::Attrs::DIRECTORY) {
+        if record
+            .entry
+            .attrs()
+            .contains(crate::ondisk::Attrs::DIRECTORY)
+        {
             n = n.saturating_add(1);
         }
     }

@@ -78,8 +78,6 @@ fn set_attrs(file: &File<'_, Fat>, wanted: u32) -> Result {
     }
     file.may_set_mode(mode)?;
     inode.set_mode(mode);
-    let now = vol.truncate_mtime(inode.current_time());
-    inode.set_ctime(now);
     inode.node().entry.lock().attrs = attr::saved_attrs(wanted, inode.is_dir(), &modes);
     if vol.options.sys_immutable {
         inode.set_immutable(wanted.contains(Attrs::SYSTEM));

@@ -3,7 +3,14 @@
 //! Names: lookup, create, mkdir, unlink, rmdir, rename.
 
 use crate::ondisk::{
-    longname, name, shortname, Attrs, Cluster, RawDirent, ShortNameError, DIRENT_SIZE, //
+    longname,
+    name,
+    shortname,
+    Attrs,
+    Cluster,
+    RawDirent,
+    ShortNameError,
+    DIRENT_SIZE, //
 };
 use crate::vfs::{Dentry, DentryOps, DirOps, Inode, LookupFlags, NofsScope, RenameFlags, Timespec};
 use kernel::prelude::*;
@@ -331,8 +338,7 @@ fn move_entry(
     };
     node::attach(inode, new_loc);
     inode.mark_dirty();
-    let together = old_dir.ino() == new_dir.ino()
-        && dir::share_block(old_dir, &old_loc, &new_loc);
+    let together = old_dir.ino() == new_dir.ino() && dir::share_block(old_dir, &old_loc, &new_loc);
     if moves_dir {
         dir::set_parent(inode, parent_start(new_dir))?;
     }
@@ -365,12 +371,7 @@ fn settle_links(
 }
 
 /// Swaps the entries of two inodes; both names stay where they are.
-fn exchange(
-    dir_a: &Inode<Fat>,
-    a: &Inode<Fat>,
-    dir_b: &Inode<Fat>,
-    b: &Inode<Fat>,
-) -> Result {
+fn exchange(dir_a: &Inode<Fat>, a: &Inode<Fat>, dir_b: &Inode<Fat>, b: &Inode<Fat>) -> Result {
     let now = dir_a.current_time();
     let (loc_a, loc_b) = (location(a)?, location(b)?);
     let (raw_a, raw_b) = (dir::read(dir_a, &loc_a)?, dir::read(dir_b, &loc_b)?);

@@ -115,7 +115,11 @@ pub(crate) fn find_cached(sb: &SuperBlock<Fat>, pos: DirPos) -> Option<ARef<Inod
 }
 
 /// The inode of a directory entry.
-pub(crate) fn get(sb: &SuperBlock<Fat>, entry: &RawDirent, loc: Location) -> Result<ARef<Inode<Fat>>> {
+pub(crate) fn get(
+    sb: &SuperBlock<Fat>,
+    entry: &RawDirent,
+    loc: Location,
+) -> Result<ARef<Inode<Fat>>> {
     match sb.iget(loc.pos.get())? {
         FoundInode::Cached(inode) => Ok(inode),
         FoundInode::New(new) => {
@@ -227,7 +231,12 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
 
 /// Puts the inode's attributes into its entry, in memory. The data that `size` and `start` cover is
 /// on disk or needs only the FAT up to the chain's last change.
-pub(crate) fn update_entry(inode: &Inode<Fat>, start: Option<Cluster>, size: u32, after: u64) -> Result {
+pub(crate) fn update_entry(
+    inode: &Inode<Fat>,
+    start: Option<Cluster>,
+    size: u32,
+    after: u64,
+) -> Result {
     let vol = inode.volume();
     let entry = inode.node().entry.lock();
     let Some(loc) = entry.loc else {
@@ -267,12 +276,7 @@ pub(crate) fn write(inode: &Inode<Fat>, wait: bool) -> Result {
         let chain = inode.node().chain.lock();
         (chain.start(), chain.seq)
     };
-    update_entry(
-        inode,
-        start,
-        u32::try_from(size).unwrap_or(u32::MAX),
-        after,
-    )
+    update_entry(inode, start, u32::try_from(size).unwrap_or(u32::MAX), after)
 }
 
 /// Makes the flusher commit at its next round: it comes by for the root directory.

@@ -336,7 +336,11 @@ impl Options {
     }
 
     /// Writes the options as /proc/mounts shows them.
-    pub(crate) fn show(&self, charsets: (&CStr, &CStr), out: &mut SeqFile<'_>) -> core::fmt::Result {
+    pub(crate) fn show(
+        &self,
+        charsets: (&CStr, &CStr),
+        out: &mut SeqFile<'_>,
+    ) -> core::fmt::Result {
         if self.uid != 0 {
             write!(out, ",uid={}", self.uid)?;
         }

@@ -43,11 +43,7 @@ impl MountOps for Fat {
         options.set(id, &value)
     }
 
-    fn fill_super(
-        new: NewSuper<'_>,
-        disk: Disk,
-        options: &Options,
-    ) -> Result<Pin<KBox<Volume>>> {
+    fn fill_super(new: NewSuper<'_>, disk: Disk, options: &Options) -> Result<Pin<KBox<Volume>>> {
         let mut options = options.copy()?;
         options.finish();
         let geo = read_geometry(&new, &disk, &options)?;

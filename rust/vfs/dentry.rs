@@ -97,8 +97,7 @@ impl<T: FileSystem> Dentry<T> {
             if alias.is_null() {
                 return None;
             }
-            let same_parent = (*alias).d_parent
-                == (*self.as_ptr()).d_parent;
+            let same_parent = (*alias).d_parent == (*self.as_ptr()).d_parent;
             if !same_parent {
                 bindings::dput(alias);
                 return None;
@@ -141,11 +140,7 @@ impl LookupFlags {
 /// How names compare; the names of the functions are those of `dentry_operations`.
 pub(crate) trait DentryOps: FileSystem {
     /// Whether a negative dentry of `dir` may still be used.
-    fn d_revalidate_negative(
-        dir: &Inode<Self>,
-        dentry: &Dentry<Self>,
-        flags: LookupFlags,
-    ) -> bool;
+    fn d_revalidate_negative(dir: &Inode<Self>, dentry: &Dentry<Self>, flags: LookupFlags) -> bool;
 
     /// The bytes of `name` that count for comparing.
     fn significant(name: &[u8]) -> &[u8];
@@ -184,6 +179,9 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn d_revalidate(
         dir: *mut bindings::inode,
         _name: *const bindings::qstr,
@@ -207,10 +205,10 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
         }
     }
 
-    unsafe extern "C" fn d_hash(
-        dentry: *const bindings::dentry,
-        qstr: *mut bindings::qstr,
-    ) -> i32 {
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
+    unsafe extern "C" fn d_hash(dentry: *const bindings::dentry, qstr: *mut bindings::qstr) -> i32 {
         // SAFETY: The VFS passes a live directory dentry (under RCU at least) and a name that is
         // private to the caller. The volume is freed an RCU grace period after the unmount.
         unsafe {
@@ -224,6 +222,9 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
         0
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn d_compare(
         dentry: *const bindings::dentry,
         len: u32,
@@ -237,9 +238,9 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
             let a = T::significant(name_of(name));
             let b = T::significant(core::slice::from_raw_parts(str_.cast(), len as usize));
             let same = a.len() == b.len()
-                && a.iter()
-                    .zip(b)
-                    .all(|(&x, &y)| x == y || Self::fold(sb.volume(), x) == Self::fold(sb.volume(), y));
+                && a.iter().zip(b).all(|(&x, &y)| {
+                    x == y || Self::fold(sb.volume(), x) == Self::fold(sb.volume(), y)
+                });
             (!same).into()
         }
     }
@@ -255,4 +256,3 @@ pub(super) fn lookup_result<T: FileSystem>(
         Err(e) => e.to_ptr(),
     }
 }
-

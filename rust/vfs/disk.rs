@@ -104,9 +104,7 @@ impl Disk {
     /// Whether a block is in memory and valid.
     pub(crate) fn is_cached(&self, block: u64) -> bool {
         // SAFETY: As in `bread`.
-        let bh = unsafe {
-            BufferHead::from_raw(bindings::sb_find_get_block(self.as_ptr(), block))
-        };
+        let bh = unsafe { BufferHead::from_raw(bindings::sb_find_get_block(self.as_ptr(), block)) };
         bh.is_some_and(|bh| bh.is_uptodate())
     }
 
@@ -126,7 +124,8 @@ impl Disk {
         let to_page = bindings::PAGE_SHIFT.saturating_sub(self.block_bits());
         let device_pages = self.bytes() >> bindings::PAGE_SHIFT;
         let first = block >> to_page;
-        let last = (block.saturating_add(blocks - 1) >> to_page).min(device_pages.saturating_sub(1));
+        let last =
+            (block.saturating_add(blocks - 1) >> to_page).min(device_pages.saturating_sub(1));
         if first > last {
             return;
         }
@@ -249,10 +248,7 @@ impl Folio {
         // SAFETY: The device is open (`Disk`'s invariant); the result is an error pointer or a
         // folio with a reference.
         let folio = from_err_ptr(unsafe {
-            bindings::read_mapping_folio(
-                bindings::sb_device_mapping(disk.as_ptr()),
-                index as usize,
-            )
+            bindings::read_mapping_folio(bindings::sb_device_mapping(disk.as_ptr()), index as usize)
         })?;
         // INVARIANT: The reference is now owned by the value.
         NonNull::new(folio).map(Self).ok_or(EIO)
@@ -274,9 +270,7 @@ impl Folio {
             return None;
         }
         // SAFETY: `start + n` is within the folio and `n` within `out`.
-        unsafe {
-            bindings::memcpy_from_folio(out.as_mut_ptr().cast(), self.0.as_ptr(), start, n)
-        };
+        unsafe { bindings::memcpy_from_folio(out.as_mut_ptr().cast(), self.0.as_ptr(), start, n) };
         Some(n)
     }
 }

@@ -219,6 +219,9 @@ impl<T: FileOps> FileTable<T> {
         ..unsafe { core::mem::zeroed() }
     };
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn iterate(
         file: *mut bindings::file,
         ctx: *mut bindings::dir_context,
@@ -234,6 +237,9 @@ impl<T: FileOps> FileTable<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: u32, arg: usize) -> isize {
         match T::ioctl(&File(file, PhantomData), cmd, UserPtr::new(arg)) {
             Ok(n) => n,
@@ -241,6 +247,9 @@ impl<T: FileOps> FileTable<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn fsync(
         file: *mut bindings::file,
         start: i64,
@@ -274,6 +283,9 @@ impl<T: FileOps + DataOps> FileTable<T> {
         ..Self::DIR
     };
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn llseek(file: *mut bindings::file, offset: i64, whence: i32) -> i64 {
         let hole = match whence as u32 {
             bindings::SEEK_HOLE => true,
@@ -291,6 +303,9 @@ impl<T: FileOps + DataOps> FileTable<T> {
         })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn read_iter(
         iocb: *mut bindings::kiocb,
         to: *mut bindings::iov_iter,
@@ -298,6 +313,9 @@ impl<T: FileOps + DataOps> FileTable<T> {
         io_result(T::read(&Kiocb(iocb, PhantomData), &IoVec(to, PhantomData)))
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn write_iter(
         iocb: *mut bindings::kiocb,
         from: *mut bindings::iov_iter,
@@ -308,6 +326,9 @@ impl<T: FileOps + DataOps> FileTable<T> {
         ))
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn mmap_prepare(desc: *mut bindings::vm_area_desc) -> i32 {
         // SAFETY: See the type's comment; the description is private to the call.
         unsafe {
@@ -317,6 +338,9 @@ impl<T: FileOps + DataOps> FileTable<T> {
         0
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> i32 {
         // SAFETY: See the type's comment; the file is not yet visible to others.
         unsafe {
@@ -325,14 +349,17 @@ impl<T: FileOps + DataOps> FileTable<T> {
         }
     }
 
-    unsafe extern "C" fn flush(
-        file: *mut bindings::file,
-        _id: bindings::fl_owner_t,
-    ) -> i32 {
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
+    unsafe extern "C" fn flush(file: *mut bindings::file, _id: bindings::fl_owner_t) -> i32 {
         let file = File::<T>(file, PhantomData);
         to_c(T::flush(file.inode(), file.is_writable()))
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn fallocate(
         file: *mut bindings::file,
         mode: i32,

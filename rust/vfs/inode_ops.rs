@@ -128,9 +128,7 @@ impl Iattr<'_> {
     /// Copies what is left to the inode.
     pub(crate) fn copy_to<T: FileSystem>(&self, idmap: &IdMap<'_>, inode: &Inode<T>) {
         // SAFETY: All objects are alive and the inode is locked by the VFS.
-        unsafe {
-            bindings::setattr_copy(idmap.0.get(), inode.as_ptr(), &raw const *self.0)
-        };
+        unsafe { bindings::setattr_copy(idmap.0.get(), inode.as_ptr(), &raw const *self.0) };
     }
 }
 
@@ -229,6 +227,9 @@ impl<T: SetattrOps + super::DataOps> FileInodeTable<T> {
         ..AttrTable::<T>::COMMON
     };
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn fiemap(
         inode: *mut bindings::inode,
         info: *mut bindings::fiemap_extent_info,
@@ -254,6 +255,9 @@ impl<T: SetattrOps> AttrTable<T> {
         ..unsafe { core::mem::zeroed() }
     };
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn setattr(
         idmap: *mut bindings::mnt_idmap,
         dentry: *mut bindings::dentry,
@@ -269,6 +273,9 @@ impl<T: SetattrOps> AttrTable<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn getattr(
         idmap: *mut bindings::mnt_idmap,
         path: *const bindings::path,
@@ -285,6 +292,9 @@ impl<T: SetattrOps> AttrTable<T> {
         0
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn update_time(
         inode: *mut bindings::inode,
         what: bindings::fs_update_time,
@@ -303,6 +313,9 @@ impl<T: SetattrOps> AttrTable<T> {
         0
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn fileattr_get(
         dentry: *mut bindings::dentry,
         fa: *mut bindings::file_kattr,
@@ -337,6 +350,9 @@ impl<T: DirOps> DirTable<T> {
         ..AttrTable::<T>::COMMON
     };
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn lookup(
         dir: *mut bindings::inode,
         entry: *mut bindings::dentry,
@@ -347,6 +363,9 @@ impl<T: DirOps> DirTable<T> {
         dentry::lookup_result(entry, T::lookup(dir, entry))
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn create(
         _idmap: *mut bindings::mnt_idmap,
         dir: *mut bindings::inode,
@@ -357,6 +376,9 @@ impl<T: DirOps> DirTable<T> {
         to_c(unsafe { T::create(Inode::from_raw(dir), Dentry::from_raw(entry)) })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn mkdir(
         _idmap: *mut bindings::mnt_idmap,
         dir: *mut bindings::inode,
@@ -370,19 +392,25 @@ impl<T: DirOps> DirTable<T> {
         }
     }
 
-    unsafe extern "C" fn unlink(
-        dir: *mut bindings::inode,
-        entry: *mut bindings::dentry,
-    ) -> i32 {
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
+    unsafe extern "C" fn unlink(dir: *mut bindings::inode, entry: *mut bindings::dentry) -> i32 {
         // SAFETY: See the impl's comment.
         to_c(unsafe { T::unlink(Inode::from_raw(dir), Dentry::from_raw(entry)) })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn rmdir(dir: *mut bindings::inode, entry: *mut bindings::dentry) -> i32 {
         // SAFETY: See the impl's comment.
         to_c(unsafe { T::rmdir(Inode::from_raw(dir), Dentry::from_raw(entry)) })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn rename(
         _idmap: *mut bindings::mnt_idmap,
         old_dir: *mut bindings::inode,

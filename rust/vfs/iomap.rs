@@ -134,6 +134,9 @@ impl<T: DataOps> DataTable<T> {
         ..unsafe { core::mem::zeroed() }
     };
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn begin(
         inode: *mut bindings::inode,
         pos: i64,
@@ -157,6 +160,9 @@ impl<T: DataOps> DataTable<T> {
         })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn end(
         inode: *mut bindings::inode,
         pos: i64,
@@ -177,6 +183,9 @@ impl<T: DataOps> DataTable<T> {
         })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn direct_end(
         iocb: *mut bindings::kiocb,
         size: isize,
@@ -198,6 +207,9 @@ impl<T: DataOps> DataTable<T> {
         })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn writeback_range(
         wpc: *mut bindings::iomap_writepage_ctx,
         folio: *mut bindings::folio,
@@ -219,6 +231,9 @@ impl<T: DataOps> DataTable<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn read_folio(
         _file: *mut bindings::file,
         folio: *mut bindings::folio,
@@ -228,11 +243,17 @@ impl<T: DataOps> DataTable<T> {
         0
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn readahead(rac: *mut bindings::readahead_control) {
         // SAFETY: See the type's comment.
         unsafe { bindings::iomap_bio_readahead(rac, &Self::IOMAP) };
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn writepages(
         mapping: *mut bindings::address_space,
         wbc: *mut bindings::writeback_control,
@@ -247,11 +268,17 @@ impl<T: DataOps> DataTable<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn bmap(mapping: *mut bindings::address_space, block: u64) -> u64 {
         // SAFETY: See the type's comment.
         unsafe { bindings::iomap_bmap(mapping, block, &Self::IOMAP) }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn swap_activate(
         sis: *mut bindings::swap_info_struct,
         file: *mut bindings::file,
@@ -261,6 +288,9 @@ impl<T: DataOps> DataTable<T> {
         unsafe { bindings::iomap_swapfile_activate(sis, file, span, &Self::IOMAP) }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn page_mkwrite(vmf: *mut bindings::vm_fault) -> bindings::vm_fault_t {
         // SAFETY: See the type's comment. The invalidate lock keeps truncation away while the page
         // is made writable.

@@ -38,7 +38,7 @@ pub(crate) use dentry::{Dentry, DentryOps, LookupFlags};
 pub(crate) use disk::{DeviceCursor, Disk};
 pub(crate) use file::{DirContext, File, FileOps, IoVec, Kiocb};
 pub(crate) use inode::{FoundInode, Inode, NewInode, Timespec};
-pub(crate) use inode_ops::{DirOps, IdMap, Iattr, Kstat, RenameFlags, SetattrOps, UpdateTime};
+pub(crate) use inode_ops::{DirOps, Iattr, IdMap, Kstat, RenameFlags, SetattrOps, UpdateTime};
 pub(crate) use iomap::{DataOps, IomapFlags, IomapKind, IomapTarget};
 pub(crate) use mount::{MountOps, NewSuper, Registration};
 pub(crate) use nls::Nls;

@@ -77,7 +77,13 @@ impl NewSuper<'_> {
     }
 
     /// Sets magic number, largest file in bytes, time granularity (ns) and range (seconds).
-    pub(crate) fn set_limits(&self, magic: u32, max_bytes: u64, granularity: u32, times: (i64, i64)) {
+    pub(crate) fn set_limits(
+        &self,
+        magic: u32,
+        max_bytes: u64,
+        granularity: u32,
+        times: (i64, i64),
+    ) {
         // SAFETY: The superblock is alive and not yet published.
         unsafe {
             let sb = self.as_ptr();
@@ -129,6 +135,9 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         ..unsafe { core::mem::zeroed() }
     };
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn init_fs_context(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The current task's credentials are readable by itself.
         let (uid, gid, umask) = unsafe {
@@ -149,6 +158,9 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn free(fc: *mut bindings::fs_context) {
         // SAFETY: `fs_private` is what `init_fs_context` put there; the context is going away.
         unsafe {
@@ -159,6 +171,9 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn parse_param(
         fc: *mut bindings::fs_context,
         param: *mut bindings::fs_parameter,
@@ -176,11 +191,17 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         })
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn get_tree(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The VFS passes a live context.
         unsafe { bindings::get_tree_bdev(fc, Some(Self::fill_super)) }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn fill_super(
         sb: *mut bindings::super_block,
         fc: *mut bindings::fs_context,
@@ -226,6 +247,9 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         Ok(0)
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn reconfigure(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The VFS passes a context with a live root.
         unsafe {
@@ -240,6 +264,9 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn kill_sb(sb: *mut bindings::super_block) {
         // SAFETY: The VFS passes the superblock for the last time. `kill_block_super` evicts all
         // inodes and calls `put_super`. RCU path walks may still compare names with the volume's

@@ -35,7 +35,9 @@ impl Nls {
         // SAFETY: By the type invariant the table is loaded; `uni2char` is always set and writes
         // at most `out.len()` bytes.
         let len = unsafe { ((*table).uni2char?)(unit, out.as_mut_ptr(), out.len() as i32) };
-        usize::try_from(len).ok().filter(|&n| n > 0 && n <= out.len())
+        usize::try_from(len)
+            .ok()
+            .filter(|&n| n > 0 && n <= out.len())
     }
 
     /// Converts the first character of `bytes`; returns it and the bytes it took.

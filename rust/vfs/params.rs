@@ -126,14 +126,12 @@ pub(super) unsafe fn parse<'a>(
     // SAFETY: A zeroed result is a valid one to be filled.
     let mut result: bindings::fs_parse_result = unsafe { core::mem::zeroed() };
     // SAFETY: By the function's contract; the table ends with an empty entry.
-    let id = unsafe {
-        bindings::__fs_parse(&raw mut (*fc).log, table.as_ptr(), param, &raw mut result)
-    };
+    let id =
+        unsafe { bindings::__fs_parse(&raw mut (*fc).log, table.as_ptr(), param, &raw mut result) };
     let id = u8::try_from(id).map_err(|_| Error::from_errno(id))?;
     // A name can stand twice, as a flag and with a value; the value decides which one it was.
     // SAFETY: By the function's contract.
-    let is_flag =
-        unsafe { (*param).type_() } == bindings::fs_value_type_fs_value_is_flag;
+    let is_flag = unsafe { (*param).type_() } == bindings::fs_value_type_fs_value_is_flag;
     let type_ = table
         .iter()
         .find(|s| s.opt == id && !s.name.is_null() && s.type_.is_none() == is_flag)

@@ -129,6 +129,9 @@ impl<T: SuperOps> SuperTable<T> {
     // SAFETY contract of the callbacks below: the VFS calls them with live objects of type `T`
     // whose volume is set; see Documentation/filesystems/vfs.rst.
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn write_inode(
         inode: *mut bindings::inode,
         wbc: *mut bindings::writeback_control,
@@ -146,6 +149,9 @@ impl<T: SuperOps> SuperTable<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn evict_inode(inode: *mut bindings::inode) {
         // SAFETY: The VFS passes an inode that only this task uses; `i_data` is its mapping.
         unsafe {
@@ -155,20 +161,26 @@ impl<T: SuperOps> SuperTable<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn put_super(sb: *mut bindings::super_block) {
         // SAFETY: The VFS passes a live superblock.
         T::put_super(unsafe { SuperBlock::from_raw(sb) });
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn sync_fs(sb: *mut bindings::super_block, wait: i32) -> i32 {
         // SAFETY: The VFS passes a live superblock.
         to_c(T::sync_fs(unsafe { SuperBlock::from_raw(sb) }, wait != 0))
     }
 
-    unsafe extern "C" fn statfs(
-        dentry: *mut bindings::dentry,
-        buf: *mut bindings::kstatfs,
-    ) -> i32 {
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
+    unsafe extern "C" fn statfs(dentry: *mut bindings::dentry, buf: *mut bindings::kstatfs) -> i32 {
         // SAFETY: The VFS passes a live dentry of the file system and a zeroed buffer.
         unsafe {
             match T::statfs(SuperBlock::from_raw((*dentry).d_sb)) {
@@ -187,6 +199,9 @@ impl<T: SuperOps> SuperTable<T> {
         }
     }
 
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn show_options(
         seq: *mut bindings::seq_file,
         dentry: *mut bindings::dentry,

@@ -24,8 +24,7 @@ impl UserPtr {
     /// Copies `bytes` out to user memory.
     pub(crate) fn write(self, bytes: &[u8]) -> Result {
         // SAFETY: `copy_to_user()` checks the user address; `bytes` is readable for its length.
-        let left =
-            unsafe { bindings::copy_to_user(self.0, bytes.as_ptr().cast(), bytes.len()) };
+        let left = unsafe { bindings::copy_to_user(self.0, bytes.as_ptr().cast(), bytes.len()) };
         if left == 0 {
             Ok(())
         } else {

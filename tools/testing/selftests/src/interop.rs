@@ -220,8 +220,8 @@ fn qemu_disk(cfg: &Config) -> Result<()> {
     skip("no disk with the serial number vvfat in this guest")
 }
 
-/// FAT images inside files that came with Debian packages: at the start of a file or at a
-/// multiple of 2048 bytes (El Torito).
+/// FAT images inside files that came with Debian packages: the EFI image of an ISO 9660 file, or
+/// the memory disk that a GRUB image carries, which starts at any multiple of four bytes.
 fn packaged_images(cfg: &Config) -> Result<()> {
     let mut todo: Vec<PathBuf> = [
         "/usr/lib/debian-installer",
@@ -248,7 +248,7 @@ fn packaged_images(cfg: &Config) -> Result<()> {
             continue;
         }
         let data = std::fs::read(&p)?;
-        for at in (0..data.len().saturating_sub(512)).step_by(2048) {
+        for at in (0..data.len().saturating_sub(512)).step_by(4) {
             let b = &data[at..at + 512];
             let fat = b[510..512] == [0x55, 0xAA] && (&b[54..57] == b"FAT" || &b[82..85] == b"FAT");
             if fat && b[11..13] == [0, 2] {
