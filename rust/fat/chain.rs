@@ -3,8 +3,8 @@
 //! The clusters of a file or directory, as a list of extents.
 //!
 //! The list is built while the chain is walked, only as far as needed, and kept while the inode is
-//! in memory. A walk is bounded by the number of clusters of the volume, so a loop ends in an
-//! error. Free, bad and impossible entries inside a chain are corruption, never its end.
+//! in memory. A walk is bounded by the largest file, and loops are found early (by R. P. Brent's
+//! method: a cluster that comes again since the last power of two). Free, bad and impossible entries inside a chain are corruption, never its end.
 
 use crate::ondisk::{Cluster, Extent, FatEntry};
 use kernel::prelude::*;
@@ -23,6 +23,10 @@ pub(crate) struct Chain {
     extents: KVVec<Extent>,
     /// Whether `extents` reaches the end of the chain.
     complete: bool,
+    /// Most clusters that the chain can have.
+    limit: u32,
+    /// A cluster of the chain, and the length of the walk at which the next one is remembered.
+    mark: (Option<Cluster>, u32),
     /// The FAT change that made the newest part of the chain.
     pub(crate) seq: u64,
     /// Bytes below the size that were never written; whole blocks. They read as zero and have to
@@ -42,12 +46,14 @@ pub(crate) struct Found {
 }
 
 impl Chain {
-    /// The chain that starts at `start`; empty if `None`.
-    pub(crate) const fn new(start: Option<Cluster>) -> Self {
+    /// The chain that starts at `start`, with at most `limit` clusters; empty if `None`.
+    pub(crate) const fn new(start: Option<Cluster>, limit: u32) -> Self {
         Self {
             start,
             extents: KVVec::new(),
             complete: start.is_none(),
+            limit,
+            mark: (None, 1),
             seq: 0,
             unwritten: RangeSet::new(),
             cut: false,
@@ -108,13 +114,26 @@ impl Chain {
         };
         match next {
             None => self.complete = true,
-            Some(_) if self.known() >= vol.geo.clusters() => {
+            Some(next) if self.mark.0 == Some(next) => {
                 return Err(vol.corrupt(fmt!(
-                    "chain from cluster {} is longer than the volume: it loops",
-                    self.start.map_or(0, Cluster::get)
+                    "chain from cluster {} comes to cluster {} again",
+                    self.start.map_or(0, Cluster::get),
+                    next.get()
                 )))
             }
-            Some(next) => self.push(next, 1)?,
+            Some(_) if self.known() >= self.limit => {
+                return Err(vol.corrupt(fmt!(
+                    "chain from cluster {} has more than {} clusters",
+                    self.start.map_or(0, Cluster::get),
+                    self.limit
+                )))
+            }
+            Some(next) => {
+                self.push(next, 1)?;
+                if self.known() >= self.mark.1 {
+                    self.mark = (Some(next), self.mark.1.saturating_mul(2));
+                }
+            }
         }
         Ok(())
     }

@@ -83,6 +83,11 @@ impl Pending {
     }
 }
 
+/// Clusters in all of `runs`.
+fn total(runs: &[Run]) -> u64 {
+    runs.iter().map(|run| u64::from(run.len)).sum()
+}
+
 /// Step 1 for new blocks. The lock stays held: they are few, and none may be missed.
 fn write_new(pending: &mut Pending) -> Result {
     BufferHead::sync_all(pending.new_blocks.iter())?;
@@ -102,7 +107,7 @@ impl Volume {
         let mut pending = self.pending.lock();
         pending.pin(bh, after)?;
         // A write of the block that is under way must not pick up the change.
-        bh.wait()?;
+        bh.wait_io();
         change(bh)
     }
 
@@ -127,14 +132,18 @@ impl Volume {
         pending.frees.reserve(runs.len(), GFP_KERNEL)?;
         if let Some(end) = end {
             pending.ends.push(end, GFP_KERNEL)?;
+            self.cuts.fetch_add(1, Ordering::Release);
         }
-        let mut clusters = 0u64;
         for run in runs {
-            clusters += u64::from(run.len);
             pending.frees.push(*run, GFP_KERNEL)?;
         }
-        self.pending_free.fetch_add(clusters, Ordering::Relaxed);
+        self.pending_free.fetch_add(total(runs), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Whether there are chains whose new end the FAT does not show yet.
+    pub(crate) fn has_cuts(&self) -> bool {
+        self.cuts.load(Ordering::Acquire) != 0
     }
 
     /// Whether so much waits that the task that adds to it should commit.
@@ -176,6 +185,8 @@ impl Volume {
         self.barrier()?;
         let (ends, frees) = self.write_pinned(synced)?;
         let result = self.free_now(&ends, &frees);
+        self.cuts.fetch_sub(ends.len(), Ordering::Release);
+        self.pending_free.fetch_sub(total(&frees), Ordering::Relaxed);
         if result.is_err() {
             // Lost until the next mount finds them; nothing else refers to them.
             self.warn(fmt!("freed clusters could not be written to the FAT"));
@@ -201,7 +212,8 @@ impl Volume {
             let mut pending = self.pending.lock();
             // Changes that came in meanwhile may need more of the FAT; while the lock is held no
             // further ones come.
-            if pending.pinned.iter().any(|p| p.after > synced) {
+            let more = !pending.new_blocks.is_empty();
+            if more || pending.pinned.iter().any(|p| p.after > synced) {
                 write_new(&mut pending)?;
                 synced = self.sync_fat()?;
                 self.barrier()?;
@@ -221,7 +233,8 @@ impl Volume {
         };
         let result = pinned
             .iter()
-            .fold(Ok(()), |result, p| result.and(p.bh.wait()));
+            .map(|p| p.bh.wait())
+            .fold(Ok(()), Result::and);
         if let Err(e) = result {
             self.put_back(pinned, &ends, &frees);
             return Err(e);
@@ -267,16 +280,12 @@ impl Volume {
         // Nothing refers to them any more, and nobody can allocate them yet.
         self.discard(frees);
         let mut changes = KVVec::with_capacity(frees.len(), GFP_KERNEL)?;
-        let mut clusters = 0;
         for &run in frees {
-            clusters += u64::from(run.len);
             changes.push(Change { run, then: None }, GFP_KERNEL)?;
         }
         {
             let mut table = self.table.lock();
-            let result = table.apply(self, &changes);
-            self.pending_free.fetch_sub(clusters, Ordering::Relaxed);
-            result?;
+            table.apply(self, &changes)?;
             for run in frees {
                 table.free.release(run);
             }

@@ -17,6 +17,7 @@ use crate::vfs::{
     Kiocb,
     NofsScope, //
 };
+use core::sync::atomic::Ordering;
 use kernel::prelude::*;
 
 use super::{expand, node, Fat};
@@ -36,10 +37,26 @@ impl DataOps for Fat {
                 offset: pos,
                 len,
                 kind: IomapKind::Hole,
+                cookie: 0,
             });
         }
         let end = if pos < edge { end.min(edge) } else { end };
-        let mut target = lookup(inode, pos, end - pos)?;
+        let mut target = match lookup(inode, pos, end - pos)? {
+            Some(target) => target,
+            // The file became shorter meanwhile.
+            None if !flags.is_write() && pos >= vol.round_up(inode.size()) => IomapTarget {
+                offset: pos,
+                len,
+                kind: IomapKind::Hole,
+                cookie: 0,
+            },
+            None => {
+                return Err(vol.corrupt(fmt!(
+                    "chain of a file ends before byte {pos}, expected {} bytes",
+                    inode.size()
+                )))
+            }
+        };
         if let (true, IomapKind::Mapped(addr)) = (pos >= edge, target.kind) {
             target.kind = IomapKind::New(addr);
         }
@@ -65,37 +82,39 @@ impl DataOps for Fat {
         let start = pos & !(vol.block_bytes() - 1);
         let end = vol.round_up(pos + len);
         if !chain.unwritten.is_empty() {
-            chain.unwritten.remove(start, end)?;
+            expand::now_written(inode, &mut chain, start, end)?;
         }
         Ok(IomapTarget {
             offset: pos,
             len,
             kind: IomapKind::Mapped(addr),
+            cookie: 0,
         })
     }
 
     fn direct_written(inode: &Inode<Fat>, pos: u64, len: u64) -> Result {
+        // Only a write that was waited for makes a file longer; others may end in an interrupt.
         let end = pos.saturating_add(len);
         if len > 0 && end > inode.size() {
             inode.set_size(end);
+            inode.mark_dirty();
         }
-        node::set_archive(inode);
-        inode.mark_dirty();
         Ok(())
+    }
+
+    fn is_valid(inode: &Inode<Fat>, cookie: u64) -> bool {
+        inode.node().layout.load(Ordering::Acquire) == cookie
     }
 }
 
-/// What `len` bytes at `pos` are; the space is there, or the file is corrupt.
-fn lookup(inode: &Inode<Fat>, pos: u64, len: u64) -> Result<IomapTarget> {
+/// What `len` bytes at `pos` are. `None`: there is no space.
+fn lookup(inode: &Inode<Fat>, pos: u64, len: u64) -> Result<Option<IomapTarget>> {
     let vol = inode.volume();
     let _nofs = NofsScope::new();
     let mut chain = inode.node().chain.lock();
-    let (addr, run) = expand::locate(vol, &mut chain, pos)?.ok_or_else(|| {
-        vol.corrupt(fmt!(
-            "chain of a file ends before byte {pos}, expected {} bytes",
-            inode.size()
-        ))
-    })?;
+    let Some((addr, run)) = expand::locate(vol, &mut chain, pos)? else {
+        return Ok(None);
+    };
     let mut len = len.min(run);
     let mut kind = IomapKind::Mapped(addr);
     if let Some((start, end)) = chain.unwritten.next(pos) {
@@ -106,11 +125,12 @@ fn lookup(inode: &Inode<Fat>, pos: u64, len: u64) -> Result<IomapTarget> {
             len = len.min(start - pos);
         }
     }
-    Ok(IomapTarget {
+    Ok(Some(IomapTarget {
         offset: pos,
         len,
         kind,
-    })
+        cookie: inode.node().layout.load(Ordering::Acquire),
+    }))
 }
 
 /// `read_iter`.
@@ -144,11 +164,19 @@ pub(crate) fn write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>) -> Result<usize> {
         inode.dio_wait();
         iocb.buffered_write(from)
     };
-    if end > inode.size() {
-        undo(inode, before)?;
-    }
+    let undone = if end > inode.size() {
+        undo(inode, before)
+    } else {
+        Ok(())
+    };
     drop(guard);
-    match result? {
+    let written = result?;
+    if undone.is_err() {
+        inode
+            .volume()
+            .warn(fmt!("space of a write that was short could not be freed"));
+    }
+    match written {
         0 => Ok(0),
         n => iocb.write_sync(n),
     }
@@ -174,6 +202,8 @@ fn direct_write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>, pos: u64, end: u64) -> 
     let size = inode.size();
     // Below the size, what was never written must not be mistaken for data.
     expand::fill_range(inode, pos, end.min(size))?;
+    node::set_archive(inode);
+    inode.mark_dirty();
     let done = match iocb.direct_write(from, end > size) {
         Err(e) if e == ENOTBLK => 0,
         result => result?,
@@ -183,7 +213,14 @@ fn direct_write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>, pos: u64, end: u64) -> 
     }
     iocb.clear_direct();
     let start = iocb.pos();
-    let n = iocb.buffered_write(from)?;
-    inode.write_and_wait(start, start + n as u64)?;
-    Ok(done + n)
+    let rest = iocb.buffered_write(from).and_then(|n| {
+        inode.write_and_wait(start, start + n as u64)?;
+        Ok(n)
+    });
+    match rest {
+        Ok(n) => Ok(done + n),
+        // What was written before the error counts.
+        Err(_) if done > 0 => Ok(done),
+        Err(e) => Err(e),
+    }
 }

@@ -22,7 +22,7 @@ use super::{expand, Fat};
 const SLOT: u64 = DIRENT_SIZE as u64;
 
 /// Most bytes a directory may have: 65,536 slots (Microsoft's specification, section 6).
-const MAX_DIR_BYTES: u64 = 65_536 * SLOT;
+pub(crate) const MAX_DIR_BYTES: u64 = 65_536 * SLOT;
 
 /// Blocks that are read ahead at a time.
 const READ_AHEAD: u64 = 128;
@@ -63,6 +63,8 @@ pub(crate) struct DirReader<'a> {
     dir: &'a Inode<Fat>,
     current: Option<(u64, BufferHead)>,
     ahead: u64,
+    /// Whether the last block asked for can't be read.
+    unreadable: bool,
     assembler: LongNameAssembler,
 }
 
@@ -73,6 +75,7 @@ impl<'a> DirReader<'a> {
             dir,
             current: None,
             ahead: 0,
+            unreadable: false,
             assembler: LongNameAssembler::new(),
         }
     }
@@ -97,6 +100,7 @@ impl<'a> DirReader<'a> {
     fn block(&mut self, index: u64) -> Result<Option<&BufferHead>> {
         if self.current.as_ref().map(|(i, _)| *i) != Some(index) {
             self.current = None;
+            self.unreadable = false;
             let Some((block, run)) = self.locate(index)? else {
                 return Ok(None);
             };
@@ -108,7 +112,9 @@ impl<'a> DirReader<'a> {
                 }
                 self.ahead = index + n;
             }
-            self.current = Some((index, disk.bread(block)?));
+            let bh = disk.bread(block);
+            self.unreadable = bh.is_err();
+            self.current = Some((index, bh?));
         }
         Ok(self.current.as_ref().map(|(_, bh)| bh))
     }
@@ -147,8 +153,16 @@ impl<'a> DirReader<'a> {
         self.assembler.reset();
         while *at < MAX_DIR_BYTES {
             let here = *at;
-            let Some(entry) = self.slot(here)? else {
-                return Ok(None);
+            let entry = match self.slot(here) {
+                Ok(Some(entry)) => entry,
+                Ok(None) => return Ok(None),
+                Err(_) if self.unreadable => {
+                    // The other blocks' entries can still be used.
+                    self.assembler.reset();
+                    *at = (here | (self.dir.volume().block_bytes() - 1)) + 1;
+                    continue;
+                }
+                Err(e) => return Err(e),
             };
             match entry.kind() {
                 SlotKind::End => return Ok(None),

@@ -10,6 +10,7 @@
 
 use crate::ondisk::FatEntry;
 use crate::vfs::{Inode, NofsScope};
+use core::sync::atomic::Ordering;
 use kernel::prelude::*;
 
 use super::alloc::Run;
@@ -147,6 +148,7 @@ fn grow(inode: &Inode<Fat>, old: u64, size: u64) -> Result {
         let _nofs = NofsScope::new();
         let mut chain = inode.node().chain.lock();
         chain.unwritten.insert(edge, vol.round_up(size))?;
+        inode.node().layout.fetch_add(1, Ordering::Release);
     }
     inode.set_size(size);
     inode.pagecache_extended(old, size);
@@ -164,6 +166,8 @@ pub(crate) fn fill_unwritten(inode: &Inode<Fat>, size: u64) -> Result {
 /// writeback sends data of that range before the zeros are there.
 pub(crate) fn fill_range(inode: &Inode<Fat>, from: u64, to: u64) -> Result {
     let vol = inode.volume();
+    // Unwritten ranges are whole blocks.
+    let from = from & !(vol.block_bytes() - 1);
     let _nofs = NofsScope::new();
     let mut chain = inode.node().chain.lock();
     while let Some((start, end)) = chain.unwritten.next(from) {
@@ -172,7 +176,30 @@ pub(crate) fn fill_range(inode: &Inode<Fat>, from: u64, to: u64) -> Result {
             break;
         }
         let end = zero_some(vol, &mut chain, start, end)?;
-        chain.unwritten.remove(start, end)?;
+        now_written(inode, &mut chain, start, end)?;
+    }
+    Ok(())
+}
+
+/// Notes that `start..end` is data now.
+pub(crate) fn now_written(
+    inode: &Inode<Fat>,
+    chain: &mut Chain,
+    start: u64,
+    end: u64,
+) -> Result {
+    let vol = inode.volume();
+    inode.node().layout.fetch_add(1, Ordering::Release);
+    while chain.unwritten.remove(start, end).is_err() {
+        // No memory to remember two ranges: what lies behind is zeroed now.
+        let Some((_, stop)) = chain.unwritten.next(end) else {
+            return Err(ENOMEM);
+        };
+        let mut at = end;
+        while at < stop {
+            at = zero_some(vol, chain, at, stop)?;
+        }
+        chain.unwritten.end_at(end);
     }
     Ok(())
 }
@@ -211,6 +238,7 @@ pub(crate) fn truncate(inode: &Inode<Fat>, size: u64) -> Result {
     {
         let _nofs = NofsScope::new();
         inode.node().chain.lock().unwritten.truncate(edge);
+        inode.node().layout.fetch_add(1, Ordering::Release);
     }
     release(inode, vol.clusters_for(size))?;
     inode.mark_dirty();
@@ -227,30 +255,11 @@ pub(crate) fn release(inode: &Inode<Fat>, keep: u32) -> Result {
     }
     let (end, gone) = chain.cut(vol, keep)?;
     chain.cut = end.is_some();
-    let (start, seq) = (chain.start(), chain.seq);
+    inode.node().layout.fetch_add(1, Ordering::Release);
     drop(chain);
     node::set_blocks(inode, keep);
-    shrink_entry(inode, start, keep, seq)?;
+    node::shrink_entry(inode, keep)?;
     vol.free_later(end, &gone)
-}
-
-/// Makes sure that the entry claims no more than `keep` clusters from `start` on.
-fn shrink_entry(
-    inode: &Inode<Fat>,
-    start: Option<crate::ondisk::Cluster>,
-    keep: u32,
-    seq: u64,
-) -> Result {
-    let vol = inode.volume();
-    let Some(loc) = inode.node().entry.lock().loc else {
-        return Ok(());
-    };
-    let on_disk = super::dir::read(inode, &loc)?;
-    let limit = u64::from(keep) << vol.geo.cluster_bits();
-    let size = u64::from(on_disk.size()).min(inode.size()).min(limit);
-    // An entry that claims nothing yet has nothing to give up, unless all is given up.
-    let start = start.filter(|_| on_disk.start(vol.geo.fat_type()) != 0);
-    node::update_entry(inode, start, u32::try_from(size).unwrap_or(u32::MAX), seq)
 }
 
 /// Gives back the clusters that were allocated beyond the end of the file.

@@ -16,8 +16,10 @@ use crate::vfs::{Dentry, DentryOps, DirOps, Inode, LookupFlags, NofsScope, Renam
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
 
+use super::chain::Chain;
 use super::dir::{self, Location};
 use super::names::Units;
+use super::volume::Volume;
 use super::{expand, node, Fat};
 
 impl DentryOps for Fat {
@@ -35,7 +37,7 @@ impl DentryOps for Fat {
             .unwrap_or(name)
     }
 
-    fn fold(volume: &super::volume::Volume, byte: u8) -> u8 {
+    fn fold(volume: &Volume, byte: u8) -> u8 {
         volume.names.fold(byte)
     }
 }
@@ -134,11 +136,11 @@ fn parent_start(dir: &Inode<Fat>) -> Option<Cluster> {
     }
 }
 
-/// Makes the cluster of a new directory in `dir`; returns it and the FAT change it depends on.
-fn new_dir_cluster(dir: &Inode<Fat>, now: Timespec) -> Result<(super::chain::Chain, u64)> {
+/// Makes the cluster of a new directory in `dir`.
+fn new_dir_cluster(dir: &Inode<Fat>, now: Timespec) -> Result<Chain> {
     let vol = dir.volume();
     let _nofs = NofsScope::new();
-    let mut chain = super::chain::Chain::new(None);
+    let mut chain = Chain::new(None, 1);
     let runs = match expand::take(vol, &mut chain, 1) {
         Err(e) if e == ENOSPC && vol.has_pending() => {
             vol.commit(false)?;
@@ -146,9 +148,10 @@ fn new_dir_cluster(dir: &Inode<Fat>, now: Timespec) -> Result<(super::chain::Cha
         }
         result => result?,
     };
-    let first = runs.first().ok_or(ENOSPC)?.first;
-    let stamp = node::to_stamp(vol, now);
+    expand::link(vol, &mut chain, &runs)?;
     let filled = (|| {
+        let first = chain.start().ok_or(EIO)?;
+        let stamp = node::to_stamp(vol, now);
         let blocks = dir::zero_cluster(dir, first)?;
         let head = blocks.first().ok_or(EIO)?;
         head.write(0, RawDirent::dot(stamp, Some(first)).as_bytes())?;
@@ -158,13 +161,19 @@ fn new_dir_cluster(dir: &Inode<Fat>, now: Timespec) -> Result<(super::chain::Cha
         )?;
         vol.add_new_blocks(blocks)
     })();
-    if let Err(e) = filled {
-        expand::give_back(vol, &runs);
-        return Err(e);
+    match filled {
+        Ok(()) => Ok(chain),
+        Err(e) => {
+            drop_chain(vol, &mut chain)?;
+            Err(e)
+        }
     }
-    expand::link(vol, &mut chain, &runs)?;
-    let seq = chain.seq;
-    Ok((chain, seq))
+}
+
+/// Frees a chain that nothing refers to.
+fn drop_chain(vol: &Volume, chain: &mut Chain) -> Result {
+    let (_, runs) = chain.cut(vol, 0)?;
+    vol.free_later(None, &runs)
 }
 
 impl DirOps for Fat {
@@ -200,17 +209,16 @@ impl DirOps for Fat {
     fn mkdir(dir: &Inode<Fat>, dentry: &Dentry<Fat>) -> Result {
         let vol = dir.volume();
         let now = dir.current_time();
-        let (mut chain, seq) = new_dir_cluster(dir, now)?;
-        let made = make(dir, dentry, Attrs::DIRECTORY, chain.start(), now, seq);
+        let mut chain = new_dir_cluster(dir, now)?;
+        let made = make(dir, dentry, Attrs::DIRECTORY, chain.start(), now, chain.seq);
         let inode = match made {
             Ok(inode) => inode,
             Err(e) => {
-                let (_, runs) = chain.cut(vol, 0)?;
-                vol.free_later(None, &runs)?;
+                drop_chain(vol, &mut chain)?;
                 return Err(e);
             }
         };
-        inode.node().chain.lock().seq = seq;
+        inode.node().chain.lock().seq = chain.seq;
         dir.inc_nlink();
         touch(dir, now);
         inode.inc_version();
@@ -284,7 +292,16 @@ fn make(
     let slots = Slots::new(dir, dentry.name(), entry)?;
     let loc = dir::add(dir, &slots.list, after)?;
     let last = slots.list.last().ok_or(EIO)?;
-    node::get(dir.sb(), &RawDirent::from_bytes(*last), loc)
+    node::get(dir.sb(), &RawDirent::from_bytes(*last), loc).inspect_err(|_| undo_add(dir, &loc))
+}
+
+/// Takes back an entry that was just added. If that fails, too, the volume is treated as corrupt:
+/// what the entry refers to must not be used for anything else.
+fn undo_add(dir: &Inode<Fat>, loc: &Location) {
+    if dir::remove(dir, loc).is_err() {
+        dir.volume()
+            .corrupt(fmt!("an entry could not be taken back"));
+    }
 }
 
 /// Takes a subdirectory's `..` off the link count.
@@ -314,41 +331,85 @@ fn move_entry(
     let after = inode.node().chain.lock().seq;
     let moves_dir = inode.is_dir() && old_dir.ino() != new_dir.ino();
     // The new name first; on disk before the old one goes, unless one write does both.
-    let new_loc = match target {
+    let (new_loc, undo) = match target {
         Some(target) => {
             if target.is_dir() && !dir::is_empty(target)? {
                 return Err(ENOTEMPTY);
             }
             let loc = location(target)?;
-            dir::rewrite(new_dir, &loc, after, |entry| {
-                let (name, lcase) = (entry.name(), entry.lcase());
-                *entry = raw;
-                entry.set_name(name);
-                entry.set_lcase(lcase);
-            })?;
+            let replaced = dir::read(new_dir, &loc)?;
+            // From here on nobody writes the target's attributes into its entry.
             node::detach(target);
-            loc
+            if let Err(e) = replace_content(new_dir, &loc, &raw, after) {
+                node::attach(target, loc);
+                return Err(e);
+            }
+            (loc, Undo::Restore(target, replaced))
         }
         None => {
             let slots = Slots::new(new_dir, new.name(), raw)?;
             let loc = dir::add(new_dir, &slots.list, after)?;
             touch(new_dir, now);
-            loc
+            (loc, Undo::Remove)
         }
     };
     node::attach(inode, new_loc);
     inode.mark_dirty();
     let together = old_dir.ino() == new_dir.ino() && dir::share_block(old_dir, &old_loc, &new_loc);
-    if moves_dir {
-        dir::set_parent(inode, parent_start(new_dir))?;
+    let result = (|| {
+        if moves_dir {
+            dir::set_parent(inode, parent_start(new_dir))?;
+        }
+        if !together {
+            vol.commit(false)?;
+        }
+        dir::remove(old_dir, &old_loc)
+    })();
+    if let Err(e) = result {
+        node::attach(inode, old_loc);
+        undo.run(new_dir, &new_loc);
+        if moves_dir && dir::set_parent(inode, parent_start(old_dir)).is_err() {
+            vol.warn(fmt!("\"..\" of a directory could not be set back"));
+        }
+        return Err(e);
     }
-    if !together {
-        vol.commit(false)?;
-    }
-    dir::remove(old_dir, &old_loc)?;
     touch_less(old_dir, now);
     settle_links(inode, old_dir, new_dir, target);
     finish(&[old_dir, new_dir, inode])
+}
+
+/// How to take back the new name of a rename that failed.
+enum Undo<'a> {
+    /// It was new.
+    Remove,
+    /// It was this inode's, with this entry.
+    Restore(&'a Inode<Fat>, RawDirent),
+}
+
+impl Undo<'_> {
+    fn run(self, dir: &Inode<Fat>, loc: &Location) {
+        match self {
+            Undo::Remove => undo_add(dir, loc),
+            Undo::Restore(target, entry) => {
+                if replace_content(dir, loc, &entry, 0).is_err() {
+                    dir.volume()
+                        .corrupt(fmt!("a replaced entry could not be restored"));
+                }
+                node::attach(target, *loc);
+                target.mark_dirty();
+            }
+        }
+    }
+}
+
+/// Gives the entry at `loc` the content of `from`; the name stays.
+fn replace_content(dir: &Inode<Fat>, loc: &Location, from: &RawDirent, after: u64) -> Result {
+    dir::rewrite(dir, loc, after, |entry| {
+        let (name, lcase) = (entry.name(), entry.lcase());
+        *entry = *from;
+        entry.set_name(name);
+        entry.set_lcase(lcase);
+    })
 }
 
 /// Link counts after a rename.
@@ -377,21 +438,21 @@ fn exchange(dir_a: &Inode<Fat>, a: &Inode<Fat>, dir_b: &Inode<Fat>, b: &Inode<Fa
     let (raw_a, raw_b) = (dir::read(dir_a, &loc_a)?, dir::read(dir_b, &loc_b)?);
     let after = a.node().chain.lock().seq;
     let after = after.max(b.node().chain.lock().seq);
-    let put = |dir: &Inode<Fat>, loc: &Location, raw: RawDirent| {
-        dir::rewrite(dir, loc, after, |entry| {
-            let (name, lcase) = (entry.name(), entry.lcase());
-            *entry = raw;
-            entry.set_name(name);
-            entry.set_lcase(lcase);
-        })
-    };
-    put(dir_b, &loc_b, raw_a)?;
-    put(dir_a, &loc_a, raw_b)?;
+    // From here on nobody writes attributes into the entries.
+    node::detach(a);
     node::detach(b);
-    node::attach(a, loc_b);
-    node::attach(b, loc_a);
+    let result = replace_content(dir_b, &loc_b, &raw_a, after)
+        .and_then(|()| replace_content(dir_a, &loc_a, &raw_b, after));
+    let (new_a, new_b) = match result {
+        Ok(()) => (loc_b, loc_a),
+        Err(_) => (loc_a, loc_b),
+    };
+    node::attach(a, new_a);
+    node::attach(b, new_b);
     a.mark_dirty();
     b.mark_dirty();
+    // After a failure the inodes' own attributes go back to their entries.
+    result?;
     if dir_a.ino() != dir_b.ino() {
         for (inode, from, to) in [(a, dir_a, dir_b), (b, dir_b, dir_a)] {
             if inode.is_dir() {

@@ -4,6 +4,7 @@
 
 use crate::ondisk::{attr, Attrs, Cluster, DirPos, DosStamp, RawDirent};
 use crate::vfs::{FoundInode, Inode, NewInode, NofsScope, SuperBlock, Timespec};
+use core::sync::atomic::AtomicU64;
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
 use kernel::sync::{new_mutex, Mutex};
@@ -22,6 +23,8 @@ pub(crate) struct Node {
     /// The data.
     #[pin]
     pub(crate) chain: Mutex<Chain>,
+    /// Counts changes of what ranges of the file are; only changed with `chain` locked.
+    pub(crate) layout: AtomicU64,
 }
 
 /// What belongs to the directory entry.
@@ -52,7 +55,8 @@ impl Node {
                 },
                 "rvfat entry"
             ),
-            chain <- new_mutex!(Chain::new(None), "rvfat chain"),
+            chain <- new_mutex!(Chain::new(None, 0), "rvfat chain"),
+            layout: AtomicU64::new(0),
         })
     }
 }
@@ -146,7 +150,7 @@ pub(crate) fn root(sb: &SuperBlock<Fat>) -> Result<ARef<Inode<Fat>>> {
         &vol.options.modes(),
     ));
     new.set_dir_ops();
-    *new.node().chain.lock() = Chain::new(vol.geo.root_cluster());
+    *new.node().chain.lock() = Chain::new(vol.geo.root_cluster(), max_clusters(vol, true));
     let epoch = Timespec { secs: 0, nsec: 0 };
     new.set_mtime(epoch);
     new.set_atime(epoch);
@@ -182,6 +186,16 @@ pub(crate) fn set_blocks(inode: &Inode<Fat>, clusters: u32) {
     inode.set_blocks(u64::from(clusters) << (inode.volume().geo.cluster_bits() - 9));
 }
 
+/// Most clusters that a file or a directory can have.
+fn max_clusters(vol: &Volume, is_dir: bool) -> u32 {
+    let bytes = if is_dir {
+        super::dir::MAX_DIR_BYTES
+    } else {
+        vol.geo.max_file_size()
+    };
+    vol.clusters_for(bytes).min(vol.geo.clusters())
+}
+
 fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
     let vol = new.volume();
     let modes = vol.options.modes();
@@ -194,7 +208,11 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
     let start = vol.start_of(entry)?;
     let mode = attr::make_mode(attrs, &entry.name().extension(), &modes);
     new.set_mode(mode);
-    *new.node().chain.lock() = Chain::new(start);
+    if vol.has_cuts() {
+        // The FAT still shows more of a chain than there is.
+        vol.commit(false)?;
+    }
+    *new.node().chain.lock() = Chain::new(start, max_clusters(vol, is_dir));
     {
         let mut e = new.node().entry.lock();
         e.loc = Some(loc);
@@ -229,24 +247,57 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
     Ok(())
 }
 
-/// Puts the inode's attributes into its entry, in memory. The data that `size` and `start` cover is
-/// on disk or needs only the FAT up to the chain's last change.
-pub(crate) fn update_entry(
-    inode: &Inode<Fat>,
-    start: Option<Cluster>,
-    size: u32,
-    after: u64,
-) -> Result {
+/// Puts the inode's attributes into its entry, in memory. The first `size` bytes of the data are on
+/// disk.
+fn update_entry(inode: &Inode<Fat>, size: u64) -> Result {
+    let entry = inode.node().entry.lock();
+    let Some(loc) = entry.loc else {
+        return Ok(());
+    };
+    // Whoever makes the file shorter changes size and chain first and then takes the entry's lock:
+    // what is seen here is never more than there is.
+    let size = size.min(inode.size());
+    let (start, after) = claim(inode);
+    write_entry(inode, &entry, &loc, (start, size), after)
+}
+
+/// Makes sure that the entry claims no more than what is left of an inode that became shorter:
+/// `keep` clusters.
+pub(crate) fn shrink_entry(inode: &Inode<Fat>, keep: u32) -> Result {
     let vol = inode.volume();
     let entry = inode.node().entry.lock();
     let Some(loc) = entry.loc else {
         return Ok(());
     };
+    let old = super::dir::read(inode, &loc)?;
+    let limit = u64::from(keep) << vol.geo.cluster_bits();
+    let size = u64::from(old.size()).min(inode.size()).min(limit);
+    let (start, after) = claim(inode);
+    // An entry that claims nothing yet still does not.
+    let start = start.filter(|_| old.start(vol.geo.fat_type()) != 0);
+    write_entry(inode, &entry, &loc, (start, size), after)
+}
+
+/// The chain's start and the FAT change it depends on.
+fn claim(inode: &Inode<Fat>) -> (Option<Cluster>, u64) {
+    let chain = inode.node().chain.lock();
+    (chain.start(), chain.seq)
+}
+
+fn write_entry(
+    inode: &Inode<Fat>,
+    entry: &Entry,
+    loc: &Location,
+    (start, size): (Option<Cluster>, u64),
+    after: u64,
+) -> Result {
+    let vol = inode.volume();
     let attrs = attr::make_attrs(entry.attrs, inode.mode(), &vol.options.modes());
-    super::dir::rewrite(inode, &loc, after, |raw| {
+    let size = if inode.is_dir() { 0 } else { size };
+    super::dir::rewrite(inode, loc, after, |raw| {
         raw.set_attrs(attrs);
         raw.set_start(start);
-        raw.set_size(if inode.is_dir() { 0 } else { size });
+        raw.set_size(u32::try_from(size).unwrap_or(u32::MAX));
         raw.set_modified(to_stamp(vol, inode.mtime()));
         raw.set_accessed(to_stamp(vol, inode.atime()).date);
         raw.set_created(entry.created);
@@ -272,11 +323,7 @@ pub(crate) fn write(inode: &Inode<Fat>, wait: bool) -> Result {
         }
         super::expand::fill_unwritten(inode, size)?;
     }
-    let (start, after) = {
-        let chain = inode.node().chain.lock();
-        (chain.start(), chain.seq)
-    };
-    update_entry(inode, start, u32::try_from(size).unwrap_or(u32::MAX), after)
+    update_entry(inode, size)
 }
 
 /// Makes the flusher commit at its next round: it comes by for the root directory.

@@ -106,6 +106,14 @@ impl RangeSet {
         self.splice(from, to, keep.get(..n).unwrap_or(&[]))
     }
 
+    /// Lets the range that contains `at` end there. Never needs memory.
+    pub(crate) fn end_at(&mut self, at: u64) {
+        let i = self.first_ending(at, false);
+        if let Some(range) = self.ranges.get_mut(i).filter(|r| r.0 < at) {
+            range.1 = at;
+        }
+    }
+
     /// The first range that ends after `at`.
     pub(crate) fn next(&self, at: u64) -> Option<(u64, u64)> {
         self.ranges.get(self.first_ending(at, false)).copied()

@@ -125,6 +125,7 @@ pub(crate) fn list(dir: &Inode<Fat>, ctx: &mut DirContext<'_>) -> Result {
         if !ctx.emit(lister.name(&listed), ino, is_dir) {
             return Ok(());
         }
+        ctx.set_pos(lister.pos());
     }
     ctx.set_pos(lister.pos());
     Ok(())

@@ -178,13 +178,13 @@ impl SuperOps for Fat {
 
     fn put_super(sb: &SuperBlock<Fat>) {
         let vol = sb.volume();
-        if vol.disk.is_read_only() {
-            return;
+        // A volume that became read-only by an error may have changes to be written, too.
+        let mut done = vol.settle();
+        if !vol.disk.is_read_only() {
+            done = done
+                .and_then(|()| vol.write_fsinfo())
+                .and_then(|()| vol.set_dirty(false));
         }
-        let done = vol
-            .settle()
-            .and_then(|()| vol.write_fsinfo())
-            .and_then(|()| vol.set_dirty(false));
         if done.is_err() {
             pr_err!(
                 "({}) unmounting: not all could be written\n",

@@ -140,12 +140,15 @@ impl Blocks {
         let bits = vol.geo.sector_bits();
         let mut cluster = run.first;
         let mut left = run.len;
-        let mut copy = [0u8; 4096];
-        let mut at = self.index_of(fat::entry_byte_offset(ty, cluster) >> bits)?;
+        let mut copy = [0u8; PART];
+        let first = self.index_of(fat::entry_byte_offset(ty, cluster) >> bits)?;
+        let first_block = fat::entry_byte_offset(ty, cluster) >> bits;
         while left > 0 {
+            let byte = fat::entry_byte_offset(ty, cluster);
+            let at = first + ((byte >> bits) - first_block) as usize;
             let (_, bh) = self.list.get(at).ok_or(EIO)?;
-            let offset = (fat::entry_byte_offset(ty, cluster) & (vol.block_bytes() - 1)) as usize;
-            let count = left.min(((bh.size() - offset) / width) as u32);
+            let offset = (byte & (vol.block_bytes() - 1)) as usize;
+            let count = left.min(((PART - offset % PART) / width) as u32);
             let bytes = copy.get_mut(..count as usize * width).ok_or(EIO)?;
             bh.read_into(offset, bytes)?;
             for entry in bytes.chunks_exact_mut(width) {
@@ -159,7 +162,6 @@ impl Blocks {
             }
             bh.write(offset, bytes)?;
             left -= count;
-            at += 1;
         }
         Ok(())
     }

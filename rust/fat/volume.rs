@@ -4,7 +4,7 @@
 
 use crate::ondisk::{Cluster, Geometry, RawDirent, TzOffset};
 use crate::vfs::{Disk, Timespec};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use kernel::prelude::*;
 use kernel::sync::{new_mutex, Mutex};
 
@@ -35,6 +35,8 @@ pub(crate) struct Volume {
     pub(crate) commit: Mutex<()>,
     /// Clusters in `pending` that will be free.
     pub(crate) pending_free: AtomicU64,
+    /// Chains whose new end the FAT does not show yet.
+    pub(crate) cuts: AtomicUsize,
     /// Whether the volume was marked dirty when it was mounted.
     pub(crate) was_dirty: AtomicBool,
     next_ino: AtomicU64,
@@ -62,6 +64,7 @@ impl Volume {
             pending <- new_mutex!(Pending::new(), "rvfat pending"),
             commit <- new_mutex!((), "rvfat commit"),
             pending_free: AtomicU64::new(0),
+            cuts: AtomicUsize::new(0),
             next_ino: AtomicU64::new(ROOT_INO + 1),
         })
     }

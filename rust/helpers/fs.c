@@ -51,14 +51,19 @@ void rvfat_helper_remove_inode_hash(struct inode *inode)
 	remove_inode_hash(inode);
 }
 
-bool rvfat_helper_inode_unhashed(struct inode *inode)
+void rvfat_helper_inode_spin_lock(struct inode *inode)
 {
-	return inode_unhashed(inode);
+	spin_lock(&inode->i_lock);
 }
 
-bool rvfat_helper_inode_is_dirty(struct inode *inode)
+void rvfat_helper_inode_spin_unlock(struct inode *inode)
 {
-	return inode_state_read_once(inode) & (I_DIRTY_SYNC | I_DIRTY_DATASYNC);
+	spin_unlock(&inode->i_lock);
+}
+
+bool rvfat_helper_inode_io_list_empty(struct inode *inode)
+{
+	return list_empty(&inode->i_io_list);
 }
 
 bool rvfat_helper_sb_rdonly(const struct super_block *sb)
@@ -133,7 +138,8 @@ int rvfat_helper_file_may_set_mode(struct file *file, umode_t mode)
 		.ia_mode = mode,
 	};
 
-	return security_inode_setattr(file_mnt_idmap(file), file->f_path.dentry, &ia);
+	return setattr_prepare(file_mnt_idmap(file), file->f_path.dentry, &ia) ?:
+	       security_inode_setattr(file_mnt_idmap(file), file->f_path.dentry, &ia);
 }
 
 struct inode *rvfat_helper_file_inode(const struct file *file)

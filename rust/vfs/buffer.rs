@@ -139,6 +139,12 @@ impl BufferHead {
         unsafe { bindings::write_dirty_buffer(self.as_ptr(), bindings::REQ_SYNC) };
     }
 
+    /// Waits until no I/O on the block is under way; whether it failed is for others to see.
+    pub(crate) fn wait_io(&self) {
+        // SAFETY: By the type invariant the buffer is live.
+        unsafe { bindings::wait_on_buffer(self.as_ptr()) };
+    }
+
     /// Waits until no I/O on the block is under way. `EIO` if the last write failed; the block is
     /// dirty again then.
     pub(crate) fn wait(&self) -> Result {

@@ -48,7 +48,7 @@ impl<T: FileSystem> File<'_, T> {
         unsafe { (*self.0).f_pos = i64::try_from(pos).unwrap_or(i64::MAX) };
     }
 
-    /// Asks the security modules whether the mode may be changed to `mode`.
+    /// Whether the current task may change the mode to `mode`.
     pub(crate) fn may_set_mode(&self, mode: u16) -> Result {
         // SAFETY: The file is open and its inode locked by the caller.
         to_result(unsafe { bindings::file_may_set_mode(self.0, mode) })

@@ -418,6 +418,27 @@ impl<T: FileSystem> Inode<T> {
             self.object().key.store(key, Ordering::Release);
             bindings::__insert_inode_hash(self.as_ptr(), key as _);
         }
+        self.requeue();
+    }
+
+    /// Queues the inode for writeback if it was marked dirty while it was not in the hash, when
+    /// the VFS notes that it is dirty but does not queue it.
+    fn requeue(&self) {
+        let inode = self.as_ptr();
+        // SAFETY: The inode is alive. Its state is only changed under its spinlock.
+        let dirty = unsafe {
+            bindings::inode_spin_lock(inode);
+            let queued = !bindings::inode_io_list_empty(inode);
+            let state = &raw mut (*inode).i_state.__state;
+            let dirty = if queued { 0 } else { *state & bindings::I_DIRTY };
+            *state &= !dirty;
+            bindings::inode_spin_unlock(inode);
+            dirty
+        };
+        if dirty != 0 {
+            // SAFETY: The inode is alive and hashed again.
+            unsafe { bindings::__mark_inode_dirty(inode, dirty as i32) };
+        }
     }
 
     /// Takes the inode lock exclusively.

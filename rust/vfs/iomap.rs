@@ -47,6 +47,8 @@ pub(crate) struct IomapTarget {
     pub(crate) len: u64,
     /// What it is.
     pub(crate) kind: IomapKind,
+    /// Given back to [`DataOps::is_valid`].
+    pub(crate) cookie: u64,
 }
 
 /// How a file's data lies on the device.
@@ -62,7 +64,12 @@ pub(crate) trait DataOps: FileSystem {
     /// the data on the device counts as valid.
     fn map_writeback(inode: &Inode<Self>, pos: u64, len: u64) -> Result<IomapTarget>;
 
-    /// Direct I/O has written `len` bytes at `pos`. Runs in task context.
+    /// Whether a mapping with this cookie still says what is true. Called during long writes, with
+    /// a folio locked.
+    fn is_valid(inode: &Inode<Self>, cookie: u64) -> bool;
+
+    /// Direct I/O has written `len` bytes at `pos`. May run in interrupt context unless the write
+    /// goes beyond the size.
     fn direct_written(inode: &Inode<Self>, pos: u64, len: u64) -> Result;
 }
 
@@ -82,6 +89,7 @@ fn fill<T: FileSystem>(inode: &Inode<T>, target: IomapTarget, map: &mut bindings
     map.flags = flags as u16;
     map.offset = i64::try_from(target.offset).unwrap_or(i64::MAX);
     map.length = target.len;
+    map.validity_cookie = target.cookie;
     // SAFETY: The inode and its superblock are alive.
     map.bdev = unsafe { (*(*inode.as_ptr()).i_sb).s_bdev };
 }
@@ -101,6 +109,12 @@ impl<T: DataOps> DataTable<T> {
     const WRITEBACK: bindings::iomap_writeback_ops = bindings::iomap_writeback_ops {
         writeback_range: Some(Self::writeback_range),
         writeback_submit: Some(bindings::iomap_ioend_writeback_submit),
+    };
+
+    const WRITE: bindings::iomap_write_ops = bindings::iomap_write_ops {
+        iomap_valid: Some(Self::is_valid),
+        // SAFETY: All fields are function pointers or nothing.
+        ..unsafe { core::mem::zeroed() }
     };
 
     const DIRECT_WRITE: bindings::iomap_dio_ops = bindings::iomap_dio_ops {
@@ -181,6 +195,17 @@ impl<T: DataOps> DataTable<T> {
             T::written(unsafe { Inode::from_raw(inode) }, pos, written)?;
             Ok(0)
         })
+    }
+
+    /// # Safety
+    ///
+    /// Called by the kernel with live objects of type `T`, as the table says.
+    unsafe extern "C" fn is_valid(
+        inode: *mut bindings::inode,
+        map: *const bindings::iomap,
+    ) -> bool {
+        // SAFETY: See the type's comment.
+        unsafe { T::is_valid(Inode::from_raw(inode), (*map).validity_cookie) }
     }
 
     /// # Safety
@@ -272,8 +297,12 @@ impl<T: DataOps> DataTable<T> {
     ///
     /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn bmap(mapping: *mut bindings::address_space, block: u64) -> u64 {
-        // SAFETY: See the type's comment.
-        unsafe { bindings::iomap_bmap(mapping, block, &Self::IOMAP) }
+        // SAFETY: See the type's comment. The lock keeps the layout still.
+        unsafe {
+            let inode = Inode::<T>::from_raw((*mapping).host);
+            let _shared = inode.lock_shared();
+            bindings::iomap_bmap(mapping, block, &Self::IOMAP)
+        }
     }
 
     /// # Safety
@@ -346,7 +375,7 @@ impl<T: DataOps> Inode<T> {
                 len,
                 core::ptr::null_mut(),
                 &DataTable::<T>::IOMAP,
-                core::ptr::null(),
+                &DataTable::<T>::WRITE,
                 core::ptr::null_mut(),
             )
         })
@@ -359,6 +388,7 @@ impl<T: DataOps> Inode<T> {
         start: u64,
         len: u64,
     ) -> Result {
+        let _shared = self.lock_shared();
         // SAFETY: The inode is alive; `info` was passed by the VFS.
         to_result(unsafe {
             bindings::iomap_fiemap(self.as_ptr(), info, start, len, &DataTable::<T>::IOMAP)
@@ -375,7 +405,7 @@ impl<T: DataOps> Kiocb<'_, T> {
                 self.as_ptr(),
                 from.as_ptr(),
                 &DataTable::<T>::IOMAP,
-                core::ptr::null(),
+                &DataTable::<T>::WRITE,
                 core::ptr::null_mut(),
             )
         };
