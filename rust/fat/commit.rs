@@ -186,7 +186,8 @@ impl Volume {
         let (ends, frees) = self.write_pinned(synced)?;
         let result = self.free_now(&ends, &frees);
         self.cuts.fetch_sub(ends.len(), Ordering::Release);
-        self.pending_free.fetch_sub(total(&frees), Ordering::Relaxed);
+        self.pending_free
+            .fetch_sub(total(&frees), Ordering::Relaxed);
         if result.is_err() {
             // Lost until the next mount finds them; nothing else refers to them.
             self.warn(fmt!("freed clusters could not be written to the FAT"));
@@ -231,10 +232,7 @@ impl Volume {
                 core::mem::replace(&mut pending.frees, KVVec::new()),
             )
         };
-        let result = pinned
-            .iter()
-            .map(|p| p.bh.wait())
-            .fold(Ok(()), Result::and);
+        let result = pinned.iter().map(|p| p.bh.wait()).fold(Ok(()), Result::and);
         if let Err(e) = result {
             self.put_back(pinned, &ends, &frees);
             return Err(e);

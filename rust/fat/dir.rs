@@ -212,7 +212,7 @@ pub(crate) fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
             return Ok(Some(record));
         }
         if record.long > 0 {
-            let n = names.from_units(units.get(..record.long).unwrap_or(&[]), &mut *bytes);
+            let n = names.show_units(units.get(..record.long).unwrap_or(&[]), &mut *bytes);
             if names.equal(bytes.get(..n).unwrap_or(&[]), name) {
                 return Ok(Some(record));
             }

@@ -182,12 +182,7 @@ pub(crate) fn fill_range(inode: &Inode<Fat>, from: u64, to: u64) -> Result {
 }
 
 /// Notes that `start..end` is data now.
-pub(crate) fn now_written(
-    inode: &Inode<Fat>,
-    chain: &mut Chain,
-    start: u64,
-    end: u64,
-) -> Result {
+pub(crate) fn now_written(inode: &Inode<Fat>, chain: &mut Chain, start: u64, end: u64) -> Result {
     let vol = inode.volume();
     inode.node().layout.fetch_add(1, Ordering::Release);
     while chain.unwritten.remove(start, end).is_err() {

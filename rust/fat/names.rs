@@ -52,14 +52,11 @@ impl Names {
     pub(crate) fn new(options: &Options) -> Result<Self> {
         let codepage = CString::try_from_fmt(fmt!("cp{}", options.codepage))?;
         let disk = Nls::load(&codepage).ok_or_else(|| {
-            pr_err!("codepage {} not found\n", &*codepage.to_string_lossy_or_q());
+            pr_err!("codepage {} not found\n", lossy(&codepage));
             EINVAL
         })?;
         let io = Nls::load(&options.iocharset).ok_or_else(|| {
-            pr_err!(
-                "IO charset {} not found\n",
-                &*options.iocharset.to_string_lossy_or_q()
-            );
+            pr_err!("IO charset {} not found\n", lossy(&options.iocharset));
             EINVAL
         })?;
         let mut fold = [0u8; 256];
@@ -109,7 +106,7 @@ impl Names {
     }
 
     /// Converts a name for user space; returns its length in bytes.
-    pub(crate) fn from_units(&self, units: &[u16], out: &mut [u8]) -> usize {
+    pub(crate) fn show_units(&self, units: &[u16], out: &mut [u8]) -> usize {
         if self.utf8 {
             name::units_to_utf8(units, out)
         } else {
@@ -127,17 +124,11 @@ impl Names {
             &self.disk,
             &mut units,
         );
-        self.from_units(units.get(..n).unwrap_or(&[]), out)
+        self.show_units(units.get(..n).unwrap_or(&[]), out)
     }
 }
 
-/// `CStr` for log lines.
-trait LossyStr {
-    fn to_string_lossy_or_q(&self) -> &str;
-}
-
-impl LossyStr for CStr {
-    fn to_string_lossy_or_q(&self) -> &str {
-        self.to_str().unwrap_or("?")
-    }
+/// A string for log lines.
+fn lossy(s: &CStr) -> &str {
+    s.to_str().unwrap_or("?")
 }

@@ -88,7 +88,7 @@ impl<'a> Lister<'a> {
             (_, true) => b"..",
             _ if record.long > 0 => {
                 let units = self.units.get(..record.long).unwrap_or(&[]);
-                return Ok(names.from_units(units, &mut *self.bytes));
+                return Ok(names.show_units(units, &mut *self.bytes));
             }
             _ => return Ok(names.short_to_bytes(&record.entry, &mut *self.bytes)),
         };

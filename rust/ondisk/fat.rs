@@ -8,6 +8,8 @@
 //! neighbour and may lie across a sector boundary, so single entries are handled as up to four raw
 //! bytes that the caller gathers and scatters.
 
+use core::cmp::Ordering;
+
 use super::Cluster;
 
 /// Width of the entries of a FAT, and with it the variant of the file system.
@@ -121,12 +123,10 @@ pub fn decode(ty: FatType, cluster: Cluster, raw: [u8; 4], max_cluster: u32) -> 
             return FatEntry::Next(next);
         }
     }
-    if value == ty.bad() {
-        FatEntry::Bad
-    } else if value > ty.bad() {
-        FatEntry::End
-    } else {
-        FatEntry::Invalid(value)
+    match value.cmp(&ty.bad()) {
+        Ordering::Equal => FatEntry::Bad,
+        Ordering::Greater => FatEntry::End,
+        Ordering::Less => FatEntry::Invalid(value),
     }
 }
 

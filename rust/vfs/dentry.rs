@@ -74,10 +74,8 @@ impl<T: FileSystem> Dentry<T> {
     /// dentry that was already there, or null.
     pub(super) fn splice(&self, inode: Option<ARef<Inode<T>>>) -> Result<*mut bindings::dentry> {
         let raw = match inode {
-            Some(inode) => Self::alias_of(self, &inode).map_or_else(
-                || Ok(ARef::into_raw(inode).as_ptr().cast()),
-                |alias| Err(alias),
-            ),
+            Some(inode) => Self::alias_of(self, &inode)
+                .map_or_else(|| Ok(ARef::into_raw(inode).as_ptr().cast()), Err),
             None => Ok(ptr::null_mut()),
         };
         match raw {

@@ -46,7 +46,7 @@ impl Disk {
     pub(crate) fn name(&self) -> &str {
         // SAFETY: By the type invariant the superblock is alive; `s_id` is NUL-terminated and is
         // not changed while mounted.
-        let id = unsafe { CStr::from_ptr((*self.as_ptr()).s_id.as_ptr().cast()) };
+        let id = unsafe { CStr::from_char_ptr((*self.as_ptr()).s_id.as_ptr()) };
         id.to_str().unwrap_or("?")
     }
 

@@ -84,7 +84,7 @@ impl<T: FileSystem> Kiocb<'_, T> {
     /// Whether the page cache is to be bypassed.
     pub(crate) fn is_direct(&self) -> bool {
         // SAFETY: The request is live.
-        unsafe { (*self.0).ki_flags as u32 & bindings::IOCB_DIRECT as u32 != 0 }
+        unsafe { (*self.0).ki_flags as u32 & bindings::IOCB_DIRECT != 0 }
     }
 
     /// Falls back to the page cache.

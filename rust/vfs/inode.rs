@@ -36,7 +36,7 @@ impl Timespec {
     pub(super) fn to_c(self) -> bindings::timespec64 {
         bindings::timespec64 {
             tv_sec: self.secs,
-            tv_nsec: self.nsec as _,
+            tv_nsec: self.nsec as isize,
         }
     }
 }
@@ -61,7 +61,7 @@ impl<T: FileSystem> InodeCache<T> {
         // static.
         let cache = unsafe {
             bindings::kmem_cache_create(
-                c"rvfat_inode_cache".as_ptr().cast(),
+                c"rvfat_inode_cache".as_char_ptr(),
                 size_of::<InodeObject<T>>() as u32,
                 align_of::<InodeObject<T>>() as u32,
                 bindings::SLAB_FLAGS,
@@ -316,19 +316,19 @@ impl<T: FileSystem> Inode<T> {
     /// Sets the modification time.
     pub(crate) fn set_mtime(&self, t: Timespec) {
         // SAFETY: The inode is alive.
-        unsafe { bindings::inode_set_mtime(self.as_ptr(), t.secs, t.nsec as _) };
+        unsafe { bindings::inode_set_mtime(self.as_ptr(), t.secs, t.nsec as isize) };
     }
 
     /// Sets the access time.
     pub(crate) fn set_atime(&self, t: Timespec) {
         // SAFETY: The inode is alive.
-        unsafe { bindings::inode_set_atime(self.as_ptr(), t.secs, t.nsec as _) };
+        unsafe { bindings::inode_set_atime(self.as_ptr(), t.secs, t.nsec as isize) };
     }
 
     /// Sets the change time.
     pub(crate) fn set_ctime(&self, t: Timespec) {
         // SAFETY: The inode is alive.
-        unsafe { bindings::inode_set_ctime(self.as_ptr(), t.secs, t.nsec as _) };
+        unsafe { bindings::inode_set_ctime(self.as_ptr(), t.secs, t.nsec as isize) };
     }
 
     /// Now, in the granularity of the superblock.
@@ -340,13 +340,13 @@ impl<T: FileSystem> Inode<T> {
     /// Marks the inode dirty: attributes and size, to be written by `write_inode`.
     pub(crate) fn mark_dirty(&self) {
         // SAFETY: The inode is alive.
-        unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY as _) };
+        unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY as i32) };
     }
 
     /// Marks only attributes dirty that `fdatasync` does not have to write.
     pub(crate) fn mark_dirty_sync(&self) {
         // SAFETY: The inode is alive.
-        unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY_SYNC as _) };
+        unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY_SYNC as i32) };
     }
 
     /// Whether changes of this file have to be on disk when a call returns.
@@ -416,7 +416,7 @@ impl<T: FileSystem> Inode<T> {
         unsafe {
             bindings::remove_inode_hash(self.as_ptr());
             self.object().key.store(key, Ordering::Release);
-            bindings::__insert_inode_hash(self.as_ptr(), key as _);
+            bindings::__insert_inode_hash(self.as_ptr(), key);
         }
         self.requeue();
     }
@@ -430,7 +430,11 @@ impl<T: FileSystem> Inode<T> {
             bindings::inode_spin_lock(inode);
             let queued = !bindings::inode_io_list_empty(inode);
             let state = &raw mut (*inode).i_state.__state;
-            let dirty = if queued { 0 } else { *state & bindings::I_DIRTY };
+            let dirty = if queued {
+                0
+            } else {
+                *state & bindings::I_DIRTY
+            };
             *state &= !dirty;
             bindings::inode_spin_unlock(inode);
             dirty
@@ -630,7 +634,7 @@ impl<T: FileSystem> SuperBlock<T> {
         let inode = unsafe {
             bindings::iget5_locked(
                 self.as_ptr(),
-                key as _,
+                key,
                 Some(key_matches::<T>),
                 Some(key_set::<T>),
                 (&raw mut key).cast(),
@@ -654,7 +658,7 @@ impl<T: FileSystem> SuperBlock<T> {
         let inode = unsafe {
             bindings::ilookup5(
                 self.as_ptr(),
-                key as _,
+                key,
                 Some(key_matches::<T>),
                 (&raw mut key).cast(),
             )

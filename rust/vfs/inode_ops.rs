@@ -300,7 +300,7 @@ impl<T: SetattrOps> AttrTable<T> {
         what: bindings::fs_update_time,
         flags: u32,
     ) -> i32 {
-        if flags & bindings::IOCB_NOWAIT as u32 != 0 {
+        if flags & bindings::IOCB_NOWAIT != 0 {
             return EAGAIN.to_errno();
         }
         let what = if what == bindings::fs_update_time_FS_UPD_ATIME {

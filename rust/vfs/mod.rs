@@ -106,7 +106,7 @@ pub(crate) fn random_u32() -> u32 {
 /// Stops the machine, for `errors=panic`.
 pub(crate) fn panic(message: &CStr) {
     // SAFETY: The message is NUL-terminated. `panic()` does not return.
-    unsafe { bindings::panic(message.as_ptr().cast()) };
+    unsafe { bindings::panic(message.as_char_ptr()) };
 }
 
 /// Turns a `Result` into the 0-or-negative-errno of C.

@@ -115,7 +115,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         // SAFETY: All-zero is a valid `file_system_type` to start from.
         let mut fs: bindings::file_system_type = unsafe { core::mem::zeroed() };
         fs.owner = module.as_ptr().cast();
-        fs.name = T::NAME.as_ptr().cast();
+        fs.name = T::NAME.as_char_ptr();
         fs.init_fs_context = Some(Self::init_fs_context);
         fs.parameters = T::PARAMS.as_ptr();
         fs.kill_sb = Some(Self::kill_sb);

@@ -24,7 +24,7 @@ impl Nls {
     /// Loads the table called `name` (`cp437`, `utf8`, ...), its module too if need be.
     pub(crate) fn load(name: &CStr) -> Option<Self> {
         // SAFETY: `name` is a NUL-terminated string; `load_nls()` does not write to it.
-        let table = unsafe { bindings::load_nls(name.as_ptr().cast_mut().cast()) };
+        let table = unsafe { bindings::load_nls(name.as_char_ptr().cast_mut()) };
         // INVARIANT: A non-null result is a loaded table.
         NonNull::new(table).map(Self)
     }
@@ -67,7 +67,7 @@ impl Nls {
     /// The table's name.
     pub(crate) fn name(&self) -> &CStr {
         // SAFETY: By the type invariant the table is loaded, and its name is a static string.
-        unsafe { CStr::from_ptr((*self.0.as_ptr()).charset.cast()) }
+        unsafe { CStr::from_char_ptr((*self.0.as_ptr()).charset) }
     }
 }
 

@@ -83,7 +83,7 @@ impl<const N: usize> ParamTable<N> {
             ParamKind::Gid => Some(bindings::fs_param_is_gid),
         };
         bindings::fs_parameter_spec {
-            name: spec.name.as_ptr().cast(),
+            name: kernel::str::as_char_ptr_in_const_context(spec.name),
             type_,
             opt: spec.id,
             flags: 0,
@@ -172,7 +172,7 @@ unsafe fn value_of<'a>(
         } else if is(Some(bindings::fs_param_is_gid)) {
             ParamValue::Id(bindings::from_kgid(union.gid))
         } else {
-            ParamValue::Str(CStr::from_ptr((*param).__bindgen_anon_1.string.cast()))
+            ParamValue::Str(CStr::from_char_ptr((*param).__bindgen_anon_1.string))
         }
     }
 }

@@ -185,12 +185,12 @@ impl<T: SuperOps> SuperTable<T> {
         unsafe {
             match T::statfs(SuperBlock::from_raw((*dentry).d_sb)) {
                 Ok(s) => {
-                    (*buf).f_type = s.magic as _;
-                    (*buf).f_bsize = s.block_size as _;
+                    (*buf).f_type = s.magic as isize;
+                    (*buf).f_bsize = s.block_size as isize;
                     (*buf).f_blocks = s.blocks;
                     (*buf).f_bfree = s.free;
                     (*buf).f_bavail = s.free;
-                    (*buf).f_namelen = s.name_max as _;
+                    (*buf).f_namelen = s.name_max as isize;
                     (*buf).f_fsid.val = [s.fsid as i32, (s.fsid >> 32) as i32];
                     0
                 }

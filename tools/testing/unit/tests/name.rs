@@ -216,7 +216,7 @@ proptest! {
     #[test]
     fn equal_names_have_equal_hashes(name in "[a-zA-Z]{0,20}", flips: u32) {
         let other: String = name.char_indices().map(|(at, letter)| {
-            if flips >> at & 1 == 1 { letter.to_ascii_uppercase() } else { letter }
+            if (flips >> at) & 1 == 1 { letter.to_ascii_uppercase() } else { letter }
         }).collect();
         let (a, b) = (units(&name), units(&other));
         prop_assert!(eq_ignore_case(&a, &b, fold));
