@@ -409,7 +409,7 @@ proptest! {
     ) {
         let mut sector = [floppy(), fat16(), fat32()][base];
         for (at, byte) in seed.iter().enumerate() {
-            if keep >> at & 3 == 3 {
+            if (keep >> at) & 3 == 3 {
                 sector[at] = *byte;
             }
         }
