@@ -14,12 +14,13 @@ use crate::ondisk::{
 use crate::vfs::{BufferHead, Inode, NofsScope};
 use kernel::prelude::*;
 
-use super::names::{Units, MAX_NAME_BYTES};
+use super::find::{self, slot_number};
+use super::names::Units;
 use super::node::is_root;
 use super::{expand, Fat};
 
 /// Bytes per slot.
-const SLOT: u64 = DIRENT_SIZE as u64;
+pub(crate) const SLOT: u64 = DIRENT_SIZE as u64;
 
 /// Most bytes a directory may have: 65,536 slots (Microsoft's specification, section 6).
 pub(crate) const MAX_DIR_BYTES: u64 = 65_536 * SLOT;
@@ -199,41 +200,6 @@ impl<'a> DirReader<'a> {
     }
 }
 
-/// Finds the entry with a name in user space's character set, long or 8.3.
-pub(crate) fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
-    let names = &dir.volume().names;
-    let mut reader = DirReader::new(dir);
-    let mut units: Units = [0; 260];
-    let mut bytes = KBox::new([0u8; MAX_NAME_BYTES], GFP_KERNEL)?;
-    let mut at = 0;
-    while let Some(record) = reader.next(&mut at, &mut units)? {
-        let n = names.short_to_bytes(&record.entry, &mut *bytes);
-        if n > 0 && names.equal(bytes.get(..n).unwrap_or(&[]), name) {
-            return Ok(Some(record));
-        }
-        if record.long > 0 {
-            let n = names.show_units(units.get(..record.long).unwrap_or(&[]), &mut *bytes);
-            if names.equal(bytes.get(..n).unwrap_or(&[]), name) {
-                return Ok(Some(record));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// Whether an 8.3 name is taken.
-pub(crate) fn has_short(dir: &Inode<Fat>, name: &crate::ondisk::ShortName) -> Result<bool> {
-    let mut reader = DirReader::new(dir);
-    let mut units: Units = [0; 260];
-    let mut at = 0;
-    while let Some(record) = reader.next(&mut at, &mut units)? {
-        if record.entry.name() == *name {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// Whether there is nothing but `.` and `..`.
 pub(crate) fn is_empty(dir: &Inode<Fat>) -> Result<bool> {
     let mut reader = DirReader::new(dir);
@@ -276,14 +242,15 @@ struct Room {
     over_end: bool,
 }
 
-/// Finds the first place with `want` free slots in a row, or the free ones at the end.
-fn find_room(reader: &mut DirReader<'_>, want: u64) -> Result<Room> {
+/// Finds the first place from byte `from` on with `want` free slots in a row, or the free ones at
+/// the end.
+fn find_room(reader: &mut DirReader<'_>, from: u64, want: u64) -> Result<Room> {
     let mut room = Room {
         first: 0,
         have: 0,
         over_end: false,
     };
-    let mut at = 0;
+    let mut at = from;
     while room.have < want {
         // Everything behind the end mark is free, whatever it holds.
         match reader.slot(at)?.map(|slot| slot.kind()) {
@@ -310,7 +277,8 @@ fn find_room(reader: &mut DirReader<'_>, want: u64) -> Result<Room> {
 pub(crate) fn add(dir: &Inode<Fat>, slots: &[[u8; DIRENT_SIZE]], after: u64) -> Result<Location> {
     let mut reader = DirReader::new(dir);
     let want = slots.len() as u64;
-    let room = find_room(&mut reader, want)?;
+    let from = find::with_index(dir, |index| index.room(slots.len()))?;
+    let room = find_room(&mut reader, u64::from(from) * SLOT, want)?;
     if room.have < want {
         let end = room.first + room.have * SLOT;
         grow(dir, end, (want - room.have) * SLOT)?;
@@ -326,11 +294,16 @@ pub(crate) fn add(dir: &Inode<Fat>, slots: &[[u8; DIRENT_SIZE]], after: u64) -> 
         }
     }
     write_slots(&mut reader, room.first, slots, after)?;
-    Ok(Location {
+    let loc = Location {
         pos: reader.pos(end - SLOT)?,
         first: room.first,
         slots: u32::try_from(want).map_err(|_| EINVAL)?,
-    })
+    };
+    find::update_index(dir, &mut reader, &loc, |index, record, names| {
+        index.took(slot_number(loc.first), slots.len());
+        find::note(dir, index, record, names)
+    });
+    Ok(loc)
 }
 
 /// Writes slots from byte `first` on, block by block.
@@ -363,6 +336,10 @@ fn write_slots(
 pub(crate) fn remove(dir: &Inode<Fat>, loc: &Location) -> Result {
     let vol = dir.volume();
     let mut reader = DirReader::new(dir);
+    find::update_index(dir, &mut reader, loc, |index, record, names| {
+        find::forget(dir, index, record, names);
+        Ok(())
+    });
     // From the 8.3 slot backwards: without it the long name means nothing.
     for i in (0..u64::from(loc.slots)).rev() {
         let (bh, offset) = reader.place(loc.first + i * SLOT)?.ok_or(EIO)?;

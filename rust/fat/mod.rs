@@ -13,6 +13,8 @@
 //! | [`expand`]     | making files longer and shorter                              |
 //! | [`data`]       | reading and writing file data                                |
 //! | [`dir`]        | directories as slots                                         |
+//! | [`find`]       | finding entries by name                                      |
+//! | [`index`]      | a directory's index in memory                                |
 //! | [`readdir`]    | listing them                                                 |
 //! | [`namei`]      | lookup, create, mkdir, unlink, rmdir, rename                 |
 //! | [`node`]       | inodes                                                       |
@@ -29,12 +31,13 @@
 //!
 //! 1. the inode lock (`i_rwsem`), then the mapping's invalidate lock, then folio locks: the VFS's;
 //! 2. [`node::Node::entry`]: where the directory entry is, and what it holds;
-//! 3. [`node::Node::chain`]: the extents and the unwritten ranges;
-//! 4. [`volume::Volume::commit`]: one task commits at a time;
-//! 5. [`volume::Volume::pending`]: what waits to be committed, and the bytes of directory blocks;
-//! 6. [`volume::Volume::table`]: the FAT and the free space.
+//! 3. [`node::Node::index`]: where names are in a directory;
+//! 4. [`node::Node::chain`]: the extents and the unwritten ranges;
+//! 5. [`volume::Volume::commit`]: one task commits at a time;
+//! 6. [`volume::Volume::pending`]: what waits to be committed, and the bytes of directory blocks;
+//! 7. [`volume::Volume::table`]: the FAT and the free space.
 //!
-//! All of 2 to 6 are mutexes under which memory may be allocated, but not with reclaim entering
+//! All of 2 to 7 are mutexes under which memory may be allocated, but not with reclaim entering
 //! the file system: a [`crate::vfs::NofsScope`] is held with them.
 
 #![deny(unsafe_code)]
@@ -47,7 +50,9 @@ mod data;
 mod dir;
 mod error;
 mod expand;
+mod find;
 mod flush;
+mod index;
 mod ioctl;
 mod namei;
 mod names;

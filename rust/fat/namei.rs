@@ -20,7 +20,7 @@ use super::chain::Chain;
 use super::dir::{self, Location};
 use super::names::Units;
 use super::volume::Volume;
-use super::{expand, node, Fat};
+use super::{expand, find, node, Fat};
 
 impl DentryOps for Fat {
     fn d_revalidate_negative(dir: &Inode<Fat>, dentry: &Dentry<Fat>, flags: LookupFlags) -> bool {
@@ -65,7 +65,7 @@ impl Slots {
                 vol.options.shortname.create,
                 vol.options.numtail,
                 crate::vfs::random_u32(),
-                |candidate| dir::has_short(dir, candidate),
+                |candidate| find::has_short(dir, candidate),
             )
             .map_err(|e| match e {
                 ShortNameError::Exists | ShortNameError::Exhausted => EEXIST,
@@ -185,7 +185,7 @@ impl DirOps for Fat {
         let found = if name.is_empty() {
             None
         } else {
-            dir::find(dir, name)?
+            find::find(dir, name)?
         };
         match found {
             Some(record) => node::get(dir.sb(), &record.entry, record.loc).map(Some),

@@ -3,7 +3,7 @@
 //! Names between user space's character set, UTF-16 on disk and the code page of 8.3 names.
 
 use crate::ondisk::charset::{self, Codepage};
-use crate::ondisk::{name, shortname, RawDirent};
+use crate::ondisk::{name, shortname, RawDirent, ShortName};
 use crate::vfs::Nls;
 use kernel::prelude::*;
 use kernel::str::CString;
@@ -84,6 +84,17 @@ impl Names {
         self.fold.get(usize::from(byte)).copied().unwrap_or(byte)
     }
 
+    /// A hash of a name in user space's character set; the same for names that are equal.
+    pub(crate) fn hash(&self, name: &[u8]) -> u32 {
+        fnv(name.iter().map(|&byte| {
+            if self.case_sensitive {
+                byte
+            } else {
+                self.fold(byte)
+            }
+        }))
+    }
+
     /// Whether two names in user space's character set are the same.
     pub(crate) fn equal(&self, a: &[u8], b: &[u8]) -> bool {
         a.len() == b.len()
@@ -126,6 +137,19 @@ impl Names {
         );
         self.show_units(units.get(..n).unwrap_or(&[]), out)
     }
+}
+
+/// A hash of an 8.3 name as it is on disk.
+pub(crate) fn hash_short(name: &ShortName) -> u32 {
+    // Not to be taken for a name in user space's character set.
+    !fnv(name.on_disk().iter().copied())
+}
+
+/// The 32-bit FNV-1a hash.
+fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
+    bytes.fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 /// A string for log lines.

@@ -11,6 +11,7 @@ use kernel::sync::{new_mutex, Mutex};
 
 use super::chain::Chain;
 use super::dir::Location;
+use super::index::DirIndex;
 use super::volume::{Volume, ROOT_INO};
 use super::Fat;
 
@@ -20,6 +21,9 @@ pub(crate) struct Node {
     /// The directory entry. See the lock order in [`super`].
     #[pin]
     pub(crate) entry: Mutex<Entry>,
+    /// The index of a directory's entries, once it was needed.
+    #[pin]
+    pub(crate) index: Mutex<Option<DirIndex>>,
     /// The data.
     #[pin]
     pub(crate) chain: Mutex<Chain>,
@@ -55,6 +59,7 @@ impl Node {
                 },
                 "rvfat entry"
             ),
+            index <- new_mutex!(None, "rvfat index"),
             chain <- new_mutex!(Chain::new(None, 0), "rvfat chain"),
             layout: AtomicU64::new(0),
         })
