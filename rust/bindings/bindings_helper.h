@@ -32,6 +32,7 @@
 #include <linux/stringhash.h>
 #include <linux/time.h>
 #include <linux/uio.h>
+#include <linux/workqueue.h>
 #include <linux/writeback.h>
 
 #include "../helpers/helpers.h"

@@ -108,6 +108,7 @@ impl Volume {
         pending.pin(bh, after)?;
         // A write of the block that is under way must not pick up the change.
         bh.wait_io();
+        self.commit_later();
         change(bh)
     }
 
@@ -138,6 +139,7 @@ impl Volume {
             pending.frees.push(*run, GFP_KERNEL)?;
         }
         self.pending_free.fetch_add(total(runs), Ordering::Relaxed);
+        self.commit_later();
         Ok(())
     }
 

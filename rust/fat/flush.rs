@@ -52,10 +52,13 @@ impl FileOps for Fat {
         if !writable || !vol.options.flush || vol.disk.is_read_only() {
             return Ok(());
         }
-        // Everything is on its way when close returns, and nothing is waited for.
+        // All data is on its way when close returns, and nothing is waited for. The entry and the
+        // FAT follow when the data has arrived, for all files closed by then at once.
         if inode.has_data_in_flight() {
             inode.start_write()?;
+            vol.settle_later(inode);
         }
+        vol.commit_later();
         Ok(())
     }
 

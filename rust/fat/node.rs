@@ -331,13 +331,6 @@ pub(crate) fn write(inode: &Inode<Fat>, wait: bool) -> Result {
     update_entry(inode, size)
 }
 
-/// Makes the flusher commit at its next round: it comes by for the root directory.
-pub(crate) fn want_commit(inode: &Inode<Fat>) {
-    if let Some(root) = inode.sb().root() {
-        root.mark_dirty_sync();
-    }
-}
-
 /// `evict_inode`: frees the clusters of what has no name, and those beyond the size of the rest.
 pub(crate) fn evict(inode: &Inode<Fat>) {
     let vol = inode.volume();
@@ -351,8 +344,5 @@ pub(crate) fn evict(inode: &Inode<Fat>) {
     };
     if result.is_err() {
         vol.warn(fmt!("clusters of a file could not be freed"));
-    }
-    if vol.has_pending() {
-        want_commit(inode);
     }
 }

@@ -5,7 +5,7 @@
 use crate::ondisk::{fsinfo, time, Geometry, ParseOptions};
 use crate::vfs::{
     Disk, Inode, MountOps, NewSuper, NofsScope, ParamValue, SeqFile, Statfs, SuperBlock, SuperOps,
-    WriteMode,
+    Worker, WriteMode,
 };
 use core::sync::atomic::Ordering;
 use kernel::prelude::*;
@@ -43,18 +43,22 @@ impl MountOps for Fat {
         options.set(id, &value)
     }
 
-    fn fill_super(new: NewSuper<'_>, disk: Disk, options: &Options) -> Result<Pin<KBox<Volume>>> {
+    fn fill_super(new: &NewSuper<'_>, disk: Disk, options: &Options) -> Result<Pin<KBox<Volume>>> {
         let mut options = options.copy()?;
         options.finish();
-        let geo = read_geometry(&new, &disk, &options)?;
-        let (free, next) = read_fsinfo(&new, &disk, &geo, options.usefree)?;
+        let geo = read_geometry(new, &disk, &options)?;
+        let (free, next) = read_fsinfo(new, &disk, &geo, options.usefree)?;
         if options.nfs == Nfs::NostaleRo {
             disk.set_read_only();
         }
         new.set_limits(MAGIC, geo.max_file_size(), 1, time::range(options.tz()));
         let names = Names::new(&options)?;
         let table = Table::new(FreeMap::new(geo.max_cluster(), free, next)?);
-        KBox::pin_init(Volume::new(disk, geo, options, names, table), GFP_KERNEL)
+        let worker = Worker::new(new);
+        KBox::pin_init(
+            Volume::new(worker, disk, geo, options, names, table),
+            GFP_KERNEL,
+        )
     }
 
     fn root(sb: &SuperBlock<Fat>) -> Result<ARef<Inode<Fat>>> {
@@ -81,6 +85,21 @@ impl MountOps for Fat {
             vol.write_fsinfo()?;
         }
         vol.set_dirty(!read_only)
+    }
+
+    fn stop(sb: &SuperBlock<Fat>) {
+        sb.volume().stop_worker();
+    }
+
+    fn background(sb: &SuperBlock<Fat>) {
+        let vol = sb.volume();
+        if vol
+            .settle_inodes()
+            .and_then(|()| vol.commit(false))
+            .is_err()
+        {
+            vol.warn(fmt!("not all changes could be written"));
+        }
     }
 
     fn ignores_case(sb: &SuperBlock<Fat>) -> bool {
@@ -146,17 +165,14 @@ fn read_fsinfo(
 
 impl SuperOps for Fat {
     fn write_inode(inode: &Inode<Fat>, mode: WriteMode) -> Result {
+        if mode == WriteMode::ForSync && inode.volume().settle_later(inode) {
+            return Ok(());
+        }
         node::write(inode, mode != WriteMode::Background)?;
-        let vol = inode.volume();
         match mode {
-            // The flusher comes by for every directory that was changed.
-            WriteMode::Background if inode.is_dir() => vol.commit(false),
-            WriteMode::Background => {
-                node::want_commit(inode);
-                Ok(())
-            }
-            WriteMode::ForSync => Ok(()),
-            WriteMode::Integrity => vol.commit(true),
+            // The worker or `sync_fs` commits.
+            WriteMode::Background | WriteMode::ForSync => Ok(()),
+            WriteMode::Integrity => inode.volume().commit(true),
         }
     }
 
@@ -169,6 +185,7 @@ impl SuperOps for Fat {
             return Ok(());
         }
         let vol = sb.volume();
+        vol.settle_inodes()?;
         vol.settle()?;
         if vol.disk.is_read_only() {
             return Ok(());
@@ -179,7 +196,7 @@ impl SuperOps for Fat {
     fn put_super(sb: &SuperBlock<Fat>) {
         let vol = sb.volume();
         // A volume that became read-only by an error may have changes to be written, too.
-        let mut done = vol.settle();
+        let mut done = vol.settle_inodes().and(vol.settle());
         if !vol.disk.is_read_only() {
             done = done
                 .and_then(|()| vol.write_fsinfo())
@@ -218,6 +235,33 @@ impl SuperOps for Fat {
 }
 
 impl Volume {
+    /// Puts off an inode whose data is on its way: during `sync` to `sync_fs`, by when all data has
+    /// been waited for at once, otherwise to the worker. Whether it did.
+    pub(crate) fn settle_later(&self, inode: &Inode<Fat>) -> bool {
+        let _nofs = NofsScope::new();
+        inode.is_reg()
+            && inode.has_data_in_flight()
+            && self
+                .unsettled
+                .lock()
+                .push(ARef::from(inode), GFP_KERNEL)
+                .is_ok()
+    }
+
+    /// Writes the attributes of the inodes that were put off. Returns the first error.
+    fn settle_inodes(&self) -> Result {
+        let inodes = core::mem::replace(&mut *self.unsettled.lock(), KVVec::new());
+        let mut result = Ok(());
+        for inode in inodes {
+            let written = node::write(&inode, true);
+            if written.is_err() {
+                inode.mark_dirty();
+            }
+            result = result.and(written);
+        }
+        result
+    }
+
     /// Sets or clears the dirty bit in the boot sector. A volume that was dirty when it was
     /// mounted stays so: only fsck can tell that it is whole.
     fn set_dirty(&self, dirty: bool) -> Result {

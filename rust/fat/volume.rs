@@ -3,15 +3,17 @@
 //! One mounted volume: what all parts of the file system share.
 
 use crate::ondisk::{Cluster, Geometry, RawDirent, TzOffset};
-use crate::vfs::{Disk, Timespec};
+use crate::vfs::{Disk, Inode, Timespec, Worker};
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use kernel::prelude::*;
+use kernel::sync::aref::ARef;
 use kernel::sync::{new_mutex, Mutex};
 
 use super::commit::Pending;
 use super::names::Names;
 use super::options::Options;
 use super::table::Table;
+use super::Fat;
 
 /// A mounted volume.
 #[pin_data]
@@ -33,6 +35,12 @@ pub(crate) struct Volume {
     /// Held by the one who commits.
     #[pin]
     pub(crate) commit: Mutex<()>,
+    /// Commits some time after a change.
+    #[pin]
+    worker: Worker<Fat>,
+    /// Inodes whose attributes `sync_fs` or the worker has to write.
+    #[pin]
+    pub(crate) unsettled: Mutex<KVVec<ARef<Inode<Fat>>>>,
     /// Clusters in `pending` that will be free.
     pub(crate) pending_free: AtomicU64,
     /// Chains whose new end the FAT does not show yet.
@@ -42,12 +50,19 @@ pub(crate) struct Volume {
     next_ino: AtomicU64,
 }
 
+/// Seconds from a change to its commit, if nobody asks for it earlier.
+const COMMIT_DELAY: u32 = 5;
+
+/// The same on a volume mounted with `flush`, which may be unplugged soon after a file is closed.
+const FLUSH_DELAY: u32 = 1;
+
 /// The inode number of the root directory.
 pub(crate) const ROOT_INO: u64 = 1;
 
 impl Volume {
     /// A volume with the given parts.
     pub(crate) fn new(
+        worker: impl PinInit<Worker<Fat>>,
         disk: Disk,
         geo: Geometry,
         options: Options,
@@ -63,10 +78,26 @@ impl Volume {
             table <- new_mutex!(table, "rvfat table"),
             pending <- new_mutex!(Pending::new(), "rvfat pending"),
             commit <- new_mutex!((), "rvfat commit"),
+            worker <- worker,
+            unsettled <- new_mutex!(KVVec::new(), "rvfat unsettled"),
             pending_free: AtomicU64::new(0),
             cuts: AtomicUsize::new(0),
             next_ino: AtomicU64::new(ROOT_INO + 1),
         })
+    }
+
+    /// Has what changed committed soon, by the worker.
+    pub(crate) fn commit_later(&self) {
+        self.worker.schedule(if self.options.flush {
+            FLUSH_DELAY
+        } else {
+            COMMIT_DELAY
+        });
+    }
+
+    /// Stops the worker for good.
+    pub(crate) fn stop_worker(&self) {
+        self.worker.stop();
     }
 
     /// A fresh inode number.

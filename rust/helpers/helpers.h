@@ -18,6 +18,7 @@
 #include <linux/pagemap.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include <linux/workqueue.h>
 
 /* blkdev.h, backing-dev.h */
 loff_t rvfat_helper_bdev_nr_bytes(struct block_device *bdev);
@@ -118,6 +119,10 @@ void rvfat_helper_iomap_bio_readahead(struct readahead_control *rac, const struc
 /* nls.h */
 unsigned char rvfat_helper_nls_tolower(struct nls_table *t, unsigned char c);
 unsigned char rvfat_helper_nls_toupper(struct nls_table *t, unsigned char c);
+
+/* workqueue.h */
+void rvfat_helper_init_delayed_work(struct delayed_work *work, void (*fn)(struct work_struct *));
+bool rvfat_helper_queue_delayed_work_seconds(struct delayed_work *work, unsigned int seconds);
 
 /* slab.h */
 struct kmem_cache *rvfat_helper_kmem_cache_create(const char *name, unsigned int size,

@@ -32,6 +32,7 @@ mod nofs;
 mod params;
 mod superblock;
 mod user;
+mod worker;
 
 pub(crate) use buffer::{BufferHead, Plug};
 pub(crate) use dentry::{Dentry, DentryOps, LookupFlags};
@@ -46,6 +47,7 @@ pub(crate) use nofs::NofsScope;
 pub(crate) use params::{ParamKind, ParamSpec, ParamTable, ParamValue, RawParam};
 pub(crate) use superblock::{SeqFile, Statfs, SuperBlock, SuperOps, WriteMode};
 pub(crate) use user::UserPtr;
+pub(crate) use worker::Worker;
 
 use super::bindings;
 use kernel::prelude::*;

@@ -31,7 +31,7 @@ pub(crate) trait MountOps: FileSystem {
 
     /// Reads the superblock from disk. `silent` when the kernel only tries which type fits.
     fn fill_super(
-        new: NewSuper<'_>,
+        new: &NewSuper<'_>,
         disk: Disk,
         options: &Self::Options,
     ) -> Result<Pin<KBox<Self::Volume>>>;
@@ -45,6 +45,12 @@ pub(crate) trait MountOps: FileSystem {
     /// A remount is about to change whether the volume is read-only. All is synced.
     fn remount(sb: &SuperBlock<Self>, read_only: bool) -> Result;
 
+    /// The volume is about to be unmounted: stops its [`super::Worker`]s.
+    fn stop(sb: &SuperBlock<Self>);
+
+    /// What a [`super::Worker`] does.
+    fn background(sb: &SuperBlock<Self>);
+
     /// Case-insensitive names?
     fn ignores_case(sb: &SuperBlock<Self>) -> bool;
 }
@@ -55,6 +61,10 @@ pub(crate) struct NewSuper<'a>(&'a Opaque<bindings::super_block>);
 impl NewSuper<'_> {
     fn as_ptr(&self) -> *mut bindings::super_block {
         self.0.get()
+    }
+
+    pub(super) fn as_non_null(&self) -> NonNull<bindings::super_block> {
+        NonNull::from(self.0).cast()
     }
 
     /// Whether errors should not be logged.
@@ -217,7 +227,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
                     &*(*fc).fs_private.cast::<T::Options>(),
                 )
             };
-            let volume = T::fill_super(new, disk, options)?;
+            let volume = T::fill_super(&new, disk, options)?;
             // SAFETY: The superblock is not published. The volume is owned by `s_fs_info` from
             // here on and dropped in `kill_sb`; it stays pinned there.
             unsafe {
@@ -273,6 +283,9 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         // tables, so it is dropped a grace period later. It is null if `fill_super` failed early.
         unsafe {
             let volume = (*sb).s_fs_info.cast::<T::Volume>();
+            if !volume.is_null() {
+                T::stop(SuperBlock::from_raw(sb));
+            }
             bindings::kill_block_super(sb);
             if !volume.is_null() {
                 bindings::synchronize_rcu();

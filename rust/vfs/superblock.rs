@@ -34,19 +34,6 @@ impl<T: FileSystem> SuperBlock<T> {
         self.0.get()
     }
 
-    /// The root directory; `None` while mounting and unmounting.
-    pub(crate) fn root(&self) -> Option<&Inode<T>> {
-        // SAFETY: While the volume is in use the root dentry and its inode stay; unmounting clears
-        // the pointer before it drops them, and no operation runs then but eviction.
-        unsafe {
-            let root = (*self.as_ptr()).s_root;
-            if root.is_null() {
-                return None;
-            }
-            Some(Inode::from_raw(bindings::d_inode(root)))
-        }
-    }
-
     /// The file system's data.
     pub(crate) fn volume(&self) -> &T::Volume {
         // SAFETY: By the type invariant `s_fs_info` is the volume, which lives as long as the

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Work that a volume does some time later, in a kernel worker.
+//!
+//! C header: [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
+
+use super::super::bindings;
+use super::mount::NewSuper;
+use super::{MountOps, SuperBlock};
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use kernel::prelude::*;
+use kernel::types::Opaque;
+
+/// Runs [`MountOps::background`] some time after it was asked to.
+///
+/// # Invariants
+///
+/// The work is initialised and the superblock alive. [`super::Registration`] stops the worker
+/// before it takes the superblock down, after which it never runs again.
+#[repr(C)]
+#[pin_data]
+pub(crate) struct Worker<T> {
+    #[pin]
+    work: Opaque<bindings::delayed_work>,
+    sb: NonNull<bindings::super_block>,
+    _fs: PhantomData<fn() -> T>,
+}
+
+// SAFETY: Work items may be queued and disabled from any task.
+unsafe impl<T> Send for Worker<T> {}
+// SAFETY: As above.
+unsafe impl<T> Sync for Worker<T> {}
+
+impl<T: MountOps> Worker<T> {
+    /// A worker of the volume that is being mounted.
+    pub(crate) fn new(new: &NewSuper<'_>) -> impl PinInit<Self> {
+        let sb = new.as_non_null();
+        pin_init!(Self {
+            work <- Opaque::ffi_init(|work| {
+                // SAFETY: `work` is the pinned place of the work item.
+                unsafe { bindings::init_delayed_work(work, Some(Self::run)) }
+            }),
+            sb,
+            _fs: PhantomData,
+        })
+    }
+
+    /// Has the work done in `seconds`, unless it is due earlier or the worker was stopped.
+    pub(crate) fn schedule(&self, seconds: u32) {
+        // SAFETY: By the type invariant the work is initialised.
+        unsafe { bindings::queue_delayed_work_seconds(self.work.get(), seconds) };
+    }
+
+    /// Stops the worker for good and waits until it is idle.
+    pub(crate) fn stop(&self) {
+        // SAFETY: By the type invariant the work is initialised; the caller may sleep.
+        unsafe { bindings::disable_delayed_work_sync(self.work.get()) };
+    }
+
+    /// # Safety
+    ///
+    /// Called by the workqueue with the `work` member of a `Worker<T>`.
+    unsafe extern "C" fn run(work: *mut bindings::work_struct) {
+        // SAFETY: The work item is the first field of both `delayed_work` and `Worker`; by the type
+        // invariant the superblock is alive, and its volume, which owns the worker, set.
+        unsafe {
+            let worker = &*work.cast::<Self>();
+            T::background(SuperBlock::from_raw(worker.sb.as_ptr()));
+        }
+    }
+}
