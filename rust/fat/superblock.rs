@@ -238,14 +238,14 @@ impl Volume {
     /// Puts off an inode whose data is on its way: during `sync` to `sync_fs`, by when all data has
     /// been waited for at once, otherwise to the worker. Whether it did.
     pub(crate) fn settle_later(&self, inode: &Inode<Fat>) -> bool {
+        if !inode.is_reg() || !inode.has_data_in_flight() {
+            return false;
+        }
+        let Some(inode) = inode.grab() else {
+            return false;
+        };
         let _nofs = NofsScope::new();
-        inode.is_reg()
-            && inode.has_data_in_flight()
-            && self
-                .unsettled
-                .lock()
-                .push(ARef::from(inode), GFP_KERNEL)
-                .is_ok()
+        self.unsettled.lock().push(inode, GFP_KERNEL).is_ok()
     }
 
     /// Writes the attributes of the inodes that were put off. Returns the first error.

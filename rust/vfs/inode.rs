@@ -193,6 +193,15 @@ impl<T: FileSystem> Inode<T> {
         unsafe { &*self.as_ptr().cast::<InodeObject<T>>() }
     }
 
+    /// A reference, also where the caller has none but is kept safe by the VFS, as in `write_inode`;
+    /// `None` if the inode is about to be freed.
+    pub(crate) fn grab(&self) -> Option<ARef<Self>> {
+        // SAFETY: The inode is alive.
+        let inode = unsafe { bindings::igrab(self.as_ptr()) };
+        // SAFETY: The result carries a reference.
+        NonNull::new(inode).map(|inode| unsafe { ARef::from_raw(inode.cast()) })
+    }
+
     /// The file system's part.
     pub(crate) fn node(&self) -> &T::Node {
         // SAFETY: By the type invariant the node is initialised.
