@@ -20,6 +20,12 @@ const PATIENCE: u32 = 16;
 /// A run shorter than this is passed over at first when more clusters are wanted.
 const SHORT: u32 = 64;
 
+/// Files that clusters are held for at a time.
+const MAX_HELD: usize = 32;
+
+/// At most this part of the free clusters is held for one file.
+const HOLD_SHARE: u32 = 64;
+
 /// `len` clusters with consecutive numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Run {
@@ -88,6 +94,9 @@ pub(crate) struct FreeMap {
     free: Option<u32>,
     /// Where to look first for a file's first cluster.
     next: u32,
+    /// Free clusters behind files that are being written, the oldest first: others allocate them
+    /// only if there is nothing else.
+    held: KVVec<Run>,
 }
 
 impl FreeMap {
@@ -103,6 +112,7 @@ impl FreeMap {
             loaded: 0,
             free,
             next: next.unwrap_or(2),
+            held: KVVec::new(),
         })
     }
 
@@ -187,12 +197,14 @@ impl FreeMap {
     }
 
     /// Takes `want` clusters, if possible right after `tail`, in as few runs as a bounded search
-    /// finds. `ENOSPC`: there are not that many; nothing is taken then.
+    /// finds, and holds the next `ahead` ones for who comes back with the last of them as tail.
+    /// `ENOSPC`: there are not that many; nothing is taken then.
     pub(crate) fn take(
         &mut self,
         vol: &Volume,
         want: u32,
         tail: Option<Cluster>,
+        ahead: u32,
     ) -> Result<KVVec<Run>> {
         if self.free.is_some_and(|free| free < want) && self.recount(vol)? < want {
             return Err(ENOSPC);
@@ -207,8 +219,52 @@ impl FreeMap {
         }
         if let Some(last) = runs.last() {
             self.next = last.end();
+            let ahead = ahead.min(self.free.unwrap_or(u32::MAX) / HOLD_SHARE);
+            self.hold(last.last(), ahead);
         }
         Ok(runs)
+    }
+
+    /// Holds the `len` clusters behind `tail` for its file.
+    fn hold(&mut self, tail: Cluster, len: u32) {
+        let Some(first) = tail.checked_add(1).filter(|_| len > 0) else {
+            return;
+        };
+        if self.held.len() >= MAX_HELD {
+            // The oldest is the least likely to be asked for.
+            let _ = self.held.remove(0);
+        }
+        // Without memory there is nothing held, and no harm done.
+        let _ = self.held.push(Run { first, len }, GFP_KERNEL);
+    }
+
+    /// Holds nothing behind `tail` any more.
+    pub(crate) fn let_go(&mut self, tail: Cluster) {
+        let first = tail.checked_add(1);
+        self.held.retain(|run| Some(run.first) != first);
+    }
+
+    /// What of a free run starting at `first` is not held: moves `first` out of held runs and cuts
+    /// `len` before the next one. `None`: all of it is held.
+    fn not_held(&self, run: Run) -> Option<Run> {
+        let mut first = run.first.get();
+        while let Some(held) = self
+            .held
+            .iter()
+            .find(|h| h.first.get() <= first && first < h.end())
+        {
+            first = held.end();
+        }
+        let end = self
+            .held
+            .iter()
+            .map(|h| h.first.get())
+            .filter(|&start| start > first)
+            .fold(run.end(), u32::min);
+        Some(Run {
+            first: Cluster::new(first)?,
+            len: end.checked_sub(first).filter(|&len| len > 0)?,
+        })
     }
 
     fn take_into(
@@ -221,6 +277,7 @@ impl FreeMap {
         let mut left = want;
         let start = match tail {
             Some(tail) => {
+                self.let_go(tail);
                 let after = tail.get().saturating_add(1);
                 if let Some(run) = self
                     .find(vol, after, left)?
@@ -233,11 +290,13 @@ impl FreeMap {
             None => self.next,
         };
         let start = start.clamp(2, vol.geo.max_cluster());
-        // First long runs, from `start` on; then whatever there is, from `start` on and round.
+        // First long runs, from `start` on, then any, but nothing that is held for others; then
+        // whatever there is, from `start` on and round.
         let limit = start.saturating_add(WINDOW * PATIENCE);
-        left = self.sweep(vol, (start, limit), left, left.min(SHORT), runs)?;
-        left = self.sweep(vol, (start, u32::MAX), left, 1, runs)?;
-        left = self.sweep(vol, (2, start), left, 1, runs)?;
+        left = self.sweep(vol, (start, limit), left, left.min(SHORT), true, runs)?;
+        left = self.sweep(vol, (start, limit), left, 1, true, runs)?;
+        left = self.sweep(vol, (start, u32::MAX), left, 1, false, runs)?;
+        left = self.sweep(vol, (2, start), left, 1, false, runs)?;
         if left == 0 {
             Ok(())
         } else {
@@ -247,26 +306,32 @@ impl FreeMap {
         }
     }
 
-    /// Takes runs of at least `min` clusters that start in `range.0..range.1`; returns what is
-    /// still wanted.
+    /// Takes runs of at least `min` clusters that start in `range.0..range.1`, with `spare` only
+    /// such as are not held; returns what is still wanted.
     fn sweep(
         &mut self,
         vol: &Volume,
         range: (u32, u32),
         mut left: u32,
         min: u32,
+        spare: bool,
         runs: &mut KVVec<Run>,
     ) -> Result<u32> {
         let mut from = range.0;
         while left > 0 && from < range.1 {
-            let Some(found) = self.find(vol, from, u32::MAX)? else {
+            let Some(free) = self.find(vol, from, u32::MAX)? else {
                 break;
             };
-            if found.first.get() >= range.1 {
+            if free.first.get() >= range.1 {
                 break;
             }
-            from = found.end();
-            if found.len >= min.min(left) {
+            let found = if spare {
+                self.not_held(free)
+            } else {
+                Some(free)
+            };
+            from = found.map_or(free.end(), |found| found.end());
+            if let Some(found) = found.filter(|found| found.len >= min.min(left)) {
                 let run = Run {
                     first: found.first,
                     len: found.len.min(left),

@@ -172,6 +172,11 @@ impl Chain {
         self.complete.then(|| self.known())
     }
 
+    /// The last cluster, if that is known without reading.
+    pub(crate) fn known_tail(&self) -> Option<Cluster> {
+        self.last().filter(|_| self.complete)
+    }
+
     /// The last cluster; walks the chain to its end.
     pub(crate) fn tail(&mut self, vol: &Volume) -> Result<Option<Cluster>> {
         self.walk(vol, u32::MAX)?;

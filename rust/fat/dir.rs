@@ -369,10 +369,10 @@ fn grow(dir: &Inode<Fat>, end: u64, bytes: u64) -> Result {
     let _nofs = NofsScope::new();
     let mut chain = dir.node().chain.lock();
     let want = vol.clusters_for(bytes);
-    let runs = match expand::take(vol, &mut chain, want) {
+    let runs = match expand::take(vol, &mut chain, want, 0) {
         Err(e) if e == ENOSPC && vol.has_pending() => {
             vol.commit(false)?;
-            expand::take(vol, &mut chain, want)?
+            expand::take(vol, &mut chain, want, 0)?
         }
         result => result?,
     };

@@ -19,6 +19,10 @@ use super::table::Change;
 use super::volume::Volume;
 use super::{node, Fat};
 
+/// Bytes that are held behind a file that is being written, so that files written in turns do not
+/// lie in alternating clusters.
+const HOLD_BYTES: u64 = 1 << 20;
+
 /// Makes the chain at least `clusters` long. All or nothing: on error chain, FAT and free count
 /// are as before. The inode lock is held.
 pub(crate) fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
@@ -69,14 +73,23 @@ pub(crate) fn preallocate_some(inode: &Inode<Fat>, pos: u64, end: u64) -> Result
 
 /// Adds `want` clusters to a chain whose end is known.
 fn extend(vol: &Volume, chain: &mut Chain, want: u32) -> Result {
-    let runs = take(vol, chain, want)?;
+    let runs = take(vol, chain, want, vol.clusters_for(HOLD_BYTES))?;
     link(vol, chain, &runs)
 }
 
-/// Allocates `want` clusters, if possible behind the chain's tail; nothing refers to them yet.
-pub(crate) fn take(vol: &Volume, chain: &mut Chain, want: u32) -> Result<KVVec<Run>> {
+/// Allocates `want` clusters, if possible behind the chain's tail, and holds the next `ahead` ones
+/// for it. Nothing refers to them yet.
+pub(crate) fn take(vol: &Volume, chain: &mut Chain, want: u32, ahead: u32) -> Result<KVVec<Run>> {
     let tail = chain.tail(vol)?;
-    vol.table.lock().free.take(vol, want, tail)
+    vol.table.lock().free.take(vol, want, tail, ahead)
+}
+
+/// The file is not written any more for now: what is held behind it is for everybody.
+pub(crate) fn let_go(inode: &Inode<Fat>) {
+    let tail = inode.node().chain.lock().known_tail();
+    if let Some(tail) = tail {
+        inode.volume().table.lock().free.let_go(tail);
+    }
 }
 
 /// Gives back clusters that [`take`] returned and that were not linked.

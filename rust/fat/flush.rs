@@ -49,6 +49,9 @@ impl FileOps for Fat {
 
     fn flush(inode: &Inode<Fat>, writable: bool) -> Result {
         let vol = inode.volume();
+        if writable {
+            expand::let_go(inode);
+        }
         if !writable || !vol.options.flush || vol.disk.is_read_only() {
             return Ok(());
         }

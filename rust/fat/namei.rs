@@ -141,10 +141,10 @@ fn new_dir_cluster(dir: &Inode<Fat>, now: Timespec) -> Result<Chain> {
     let vol = dir.volume();
     let _nofs = NofsScope::new();
     let mut chain = Chain::new(None, 1);
-    let runs = match expand::take(vol, &mut chain, 1) {
+    let runs = match expand::take(vol, &mut chain, 1, 0) {
         Err(e) if e == ENOSPC && vol.has_pending() => {
             vol.commit(false)?;
-            expand::take(vol, &mut chain, 1)?
+            expand::take(vol, &mut chain, 1, 0)?
         }
         result => result?,
     };
