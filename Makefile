@@ -71,10 +71,16 @@ VMFLAGS ?=
 GUEST = $(VM)/run --scratch $(DISK),fat=32,cache=directsync --mount $(VMFLAGS)
 
 PHONY += vm shell demo check bench unit
+ifneq ($(filter vm,$(MAKECMDGOALS)),)
+ifeq ($(value CMD),)
+$(error make vm needs CMD='command')
+endif
+endif
+# A variable given on the command line is exported expanded, so $RVFAT_DEV in it
+# would be gone; one of another name keeps it.
+vm: export RVFAT_CMD := $(value CMD)
 vm: modules
-	@$(if $(value CMD),,echo "rvfat: error: make vm needs CMD='command'" >&2; exit 1)
-	@$(RUN) $(GUEST) -- "$$CMD"
-vm: export CMD := $(value CMD)
+	@$(RUN) $(GUEST) -- "$$RVFAT_CMD"
 
 shell: modules
 	@$(RUN) $(GUEST) --shell

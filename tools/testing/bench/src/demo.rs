@@ -22,9 +22,12 @@ use crate::tree::Tree;
 /// The tree's name on the volumes.
 const TOP: &str = "library";
 
-/// rvfat is asked to be this many times as fast at least. The benchmark's own target is higher;
-/// a demonstration should not fail because the machine was busy for a moment.
-const FASTER: f64 = 100.0;
+/// rvfat is asked to be this many times as fast at least, by cluster size. The benchmark's own
+/// targets are higher; a demonstration should not fail because the machine was busy for a moment.
+const FASTER: [(u32, f64); 2] = [(512, 300.0), (4096, 100.0)];
+
+/// How often a loop that takes no time to speak of is repeated, for its median.
+const REPEATS: usize = 3;
 
 const LOOPS: [Column; 7] = [
     left("clusters", 9),
@@ -156,12 +159,12 @@ fn loops(pair: &mut Pair, failures: &mut Vec<String>) -> Vec<Row> {
     println!("   nothing of them is in memory, and mount -o sync has every write waited for.\n");
     println!(" {}", text::head(&LOOPS));
     let mut all = Vec::new();
-    for cluster in [512, 4096] {
+    for (cluster, faster) in FASTER {
         if !all.is_empty() {
             println!();
         }
         let case = demo_case(cluster);
-        let rows = runner::run(&case, pair, 1, &[], |row| {
+        let mut rows = runner::run(&case, pair, REPEATS, &[], |row| {
             println!(" {}", text::line(&LOOPS, &cells(row)));
         });
         for row in &rows {
@@ -170,7 +173,11 @@ fn loops(pair: &mut Pair, failures: &mut Vec<String>) -> Vec<Row> {
             }
         }
         if let Some(row) = rows.last().filter(|row| row.seconds.is_some()) {
-            check(row, failures);
+            check(row, faster, failures);
+        }
+        for row in &mut rows {
+            // Those of the benchmark; the demonstration has its own.
+            (row.target, row.met) = (None, None);
         }
         all.extend(rows);
     }
@@ -178,7 +185,7 @@ fn loops(pair: &mut Pair, failures: &mut Vec<String>) -> Vec<Row> {
 }
 
 /// Holds rvfat's row against what the demonstration promises.
-fn check(row: &Row, failures: &mut Vec<String>) {
+fn check(row: &Row, faster: f64, failures: &mut Vec<String>) {
     let clusters = text::size(row.cluster.into());
     let most = 4 * row.files;
     if row.io.write_requests > most {
@@ -187,10 +194,10 @@ fn check(row: &Row, failures: &mut Vec<String>) {
             "{clusters} clusters: {requests} write requests, more than {most}"
         ));
     }
-    if let Some(ratio) = row.ratio_seconds.filter(|ratio| *ratio < FASTER) {
+    if let Some(ratio) = row.ratio_seconds.filter(|ratio| *ratio < faster) {
         let ratio = text::ratio(ratio);
         failures.push(format!(
-            "{clusters} clusters: {ratio} as fast as vfat, less than {FASTER}x"
+            "{clusters} clusters: {ratio} as fast as vfat, less than {faster}x"
         ));
     }
 }
