@@ -17,11 +17,6 @@ struct buffer_head *rvfat_helper_sb_find_get_block(struct super_block *sb, secto
 	return sb_find_get_block_nonatomic(sb, block);
 }
 
-void rvfat_helper_sb_breadahead(struct super_block *sb, sector_t block)
-{
-	sb_breadahead(sb, block);
-}
-
 void rvfat_helper_get_bh(struct buffer_head *bh)
 {
 	get_bh(bh);
@@ -42,11 +37,6 @@ bool rvfat_helper_buffer_uptodate(struct buffer_head *bh)
 	return buffer_uptodate(bh);
 }
 
-bool rvfat_helper_buffer_dirty(struct buffer_head *bh)
-{
-	return buffer_dirty(bh);
-}
-
 bool rvfat_helper_buffer_write_io_error(struct buffer_head *bh)
 {
 	return buffer_write_io_error(bh);
@@ -55,11 +45,6 @@ bool rvfat_helper_buffer_write_io_error(struct buffer_head *bh)
 void rvfat_helper_set_buffer_uptodate(struct buffer_head *bh)
 {
 	set_buffer_uptodate(bh);
-}
-
-void rvfat_helper_clear_buffer_dirty(struct buffer_head *bh)
-{
-	clear_buffer_dirty(bh);
 }
 
 void rvfat_helper_clear_buffer_write_io_error(struct buffer_head *bh)

@@ -12,11 +12,6 @@ bool rvfat_helper_capable(int cap)
 	return capable(cap);
 }
 
-const struct cred *rvfat_helper_current_cred(void)
-{
-	return current_cred();
-}
-
 uid_t rvfat_helper_from_kuid(kuid_t uid)
 {
 	return from_kuid(&init_user_ns, uid);
@@ -25,16 +20,6 @@ uid_t rvfat_helper_from_kuid(kuid_t uid)
 gid_t rvfat_helper_from_kgid(kgid_t gid)
 {
 	return from_kgid(&init_user_ns, gid);
-}
-
-uid_t rvfat_helper_from_kuid_munged(kuid_t uid)
-{
-	return from_kuid_munged(&init_user_ns, uid);
-}
-
-gid_t rvfat_helper_from_kgid_munged(kgid_t gid)
-{
-	return from_kgid_munged(&init_user_ns, gid);
 }
 
 kuid_t rvfat_helper_current_uid(void)

@@ -9,11 +9,6 @@ bool rvfat_helper_d_really_is_positive(const struct dentry *dentry)
 	return d_really_is_positive(dentry);
 }
 
-bool rvfat_helper_d_unhashed(const struct dentry *dentry)
-{
-	return d_unhashed(dentry);
-}
-
 struct inode *rvfat_helper_d_inode(const struct dentry *dentry)
 {
 	return d_inode(dentry);

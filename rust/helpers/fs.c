@@ -31,11 +31,6 @@ void rvfat_helper_inode_unlock_shared(struct inode *inode)
 	inode_unlock_shared(inode);
 }
 
-bool rvfat_helper_inode_trylock(struct inode *inode)
-{
-	return inode_trylock(inode);
-}
-
 loff_t rvfat_helper_i_size_read(const struct inode *inode)
 {
 	return i_size_read(inode);
@@ -166,16 +161,6 @@ void rvfat_helper_sb_start_pagefault(struct super_block *sb)
 void rvfat_helper_sb_end_pagefault(struct super_block *sb)
 {
 	sb_end_pagefault(sb);
-}
-
-void rvfat_helper_sb_start_intwrite(struct super_block *sb)
-{
-	sb_start_intwrite(sb);
-}
-
-void rvfat_helper_sb_end_intwrite(struct super_block *sb)
-{
-	sb_end_intwrite(sb);
 }
 
 ssize_t rvfat_helper_generic_write_sync(struct kiocb *iocb, ssize_t count)

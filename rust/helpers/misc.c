@@ -12,16 +12,6 @@ int rvfat_helper_local_minuteswest(void)
 	return sys_tz.tz_minuteswest;
 }
 
-long rvfat_helper_put_user_u32(u32 value, unsigned long ptr)
-{
-	return put_user(value, (u32 __user *)ptr);
-}
-
-long rvfat_helper_get_user_u32(u32 *value, unsigned long ptr)
-{
-	return get_user(*value, (u32 __user *)ptr);
-}
-
 unsigned long rvfat_helper_copy_to_user(unsigned long to, const void *from, unsigned long n)
 {
 	return copy_to_user((void __user *)to, from, n);
@@ -40,11 +30,6 @@ void rvfat_helper_rcu_barrier(void)
 void rvfat_helper_synchronize_rcu(void)
 {
 	synchronize_rcu();
-}
-
-void rvfat_helper_errorf(struct fs_context *fc, const char *msg)
-{
-	errorf(fc, "%s", msg);
 }
 
 int rvfat_helper_ratelimit(struct super_block *sb)
