@@ -158,13 +158,13 @@ impl Volume {
         !self.pending.lock().is_empty() || self.table.lock().is_dirty()
     }
 
-    /// Writes everything that waits, in order. On return it is on disk; with `durable` also in a
-    /// volatile write cache no more.
+    /// Writes everything that waits, in order. On return it is on disk; with `durable` none of it is
+    /// in a volatile write cache any more. (The FAT blocks of freed clusters may still be dirty.)
     pub(crate) fn commit(&self, durable: bool) -> Result {
         let _nofs = NofsScope::new();
         let _one = self.commit.lock();
-        let wrote = self.commit_steps()?;
-        if durable || wrote {
+        self.commit_steps()?;
+        if durable {
             self.disk.flush()?;
         }
         Ok(())
@@ -178,15 +178,19 @@ impl Volume {
         self.disk.flush()
     }
 
-    fn commit_steps(&self) -> Result<bool> {
+    fn commit_steps(&self) -> Result {
         if !self.has_pending() {
-            return Ok(false);
+            return Ok(());
         }
         self.write_new_blocks()?;
         let synced = self.sync_fat()?;
         self.barrier()?;
         let (ends, frees) = self.write_pinned(synced)?;
-        let result = self.free_now(&ends, &frees);
+        let result = if ends.is_empty() && frees.is_empty() {
+            Ok(())
+        } else {
+            self.barrier().and_then(|()| self.free_now(&ends, &frees))
+        };
         self.cuts.fetch_sub(ends.len(), Ordering::Release);
         self.pending_free
             .fetch_sub(total(&frees), Ordering::Relaxed);
@@ -194,7 +198,7 @@ impl Volume {
             // Lost until the next mount finds them; nothing else refers to them.
             self.warn(fmt!("freed clusters could not be written to the FAT"));
         }
-        result.map(|()| true)
+        result
     }
 
     /// One flush between two steps, where the device could reorder them.

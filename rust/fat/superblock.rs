@@ -172,7 +172,8 @@ impl SuperOps for Fat {
         match mode {
             // The worker or `sync_fs` commits.
             WriteMode::Background | WriteMode::ForSync => Ok(()),
-            WriteMode::Integrity => inode.volume().commit(true),
+            // Who wants it durable flushes the device's cache.
+            WriteMode::Integrity => inode.volume().commit(false),
         }
     }
 
