@@ -115,7 +115,7 @@ fn shorter(inode: &Inode<Fat>, size: u64) -> Result {
     changed(inode);
     node::set_archive(inode);
     if inode.is_sync() {
-        node::write(inode, true)?;
+        node::write(inode)?;
         vol.commit(true)?;
     }
     Ok(())

@@ -200,6 +200,16 @@ fn undo(inode: &Inode<Fat>, before: u32) -> Result {
 fn direct_write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>, pos: u64, end: u64) -> Result<usize> {
     let inode = iocb.inode();
     let size = inode.size();
+    if end > size {
+        match expand::preallocate(inode, inode.volume().clusters_for(end)) {
+            // iomap would lose count of what fitted; the page cache does not.
+            Err(e) if e == ENOSPC => {
+                iocb.clear_direct();
+                return through_cache(iocb, from);
+            }
+            result => result?,
+        }
+    }
     // Below the size, what was never written must not be mistaken for data.
     expand::fill_range(inode, pos, end.min(size))?;
     node::set_archive(inode);
@@ -212,15 +222,18 @@ fn direct_write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>, pos: u64, end: u64) -> 
         return Ok(done);
     }
     iocb.clear_direct();
-    let start = iocb.pos();
-    let rest = iocb.buffered_write(from).and_then(|n| {
-        inode.write_and_wait(start, start + n as u64)?;
-        Ok(n)
-    });
-    match rest {
+    match through_cache(iocb, from) {
         Ok(n) => Ok(done + n),
         // What was written before the error counts.
         Err(_) if done > 0 => Ok(done),
         Err(e) => Err(e),
     }
+}
+
+/// The part of a direct write that can't bypass the page cache: through it, and on to the disk.
+fn through_cache(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>) -> Result<usize> {
+    let start = iocb.pos();
+    let n = iocb.buffered_write(from)?;
+    iocb.inode().write_and_wait(start, start + n as u64)?;
+    Ok(n)
 }

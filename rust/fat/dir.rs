@@ -437,7 +437,8 @@ pub(crate) fn set_parent(dir: &Inode<Fat>, parent: Option<Cluster>) -> Result {
     })
 }
 
-/// Rewrites the 8.3 slot at `loc`.
+/// Rewrites the 8.3 slot at `loc`, if that changes it. The caller makes sure that nobody else does
+/// so at the same time: it holds the entry lock of the slot's inode, or the inode has no slot.
 pub(crate) fn rewrite(
     dir: &Inode<Fat>,
     loc: &Location,
@@ -448,11 +449,13 @@ pub(crate) fn rewrite(
     let bits = vol.geo.sector_bits();
     let bh = vol.disk.bread(loc.pos.sector(bits).get())?;
     let offset = loc.pos.offset(bits);
-    vol.change_block(&bh, after, |bh| {
-        let mut raw = RawDirent::from_bytes(bh.read(offset)?);
-        change(&mut raw);
-        bh.write(offset, raw.as_bytes())
-    })
+    let old = RawDirent::from_bytes(bh.read(offset)?);
+    let mut new = old;
+    change(&mut new);
+    if new.as_bytes() == old.as_bytes() {
+        return Ok(());
+    }
+    vol.change_block(&bh, after, |bh| bh.write(offset, new.as_bytes()))
 }
 
 /// The 8.3 slot at `loc`.

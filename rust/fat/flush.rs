@@ -57,11 +57,13 @@ impl FileOps for Fat {
         }
         // All data is on its way when close returns, and nothing is waited for. The entry and the
         // FAT follow when the data has arrived, for all files closed by then at once.
-        if inode.has_data_in_flight() {
+        let moving = inode.has_data_in_flight();
+        if moving {
             inode.start_write()?;
+        }
+        if moving || inode.is_dirty() {
             vol.settle_later(inode);
         }
-        vol.commit_later();
         Ok(())
     }
 
@@ -79,6 +81,6 @@ impl FileOps for Fat {
 pub(crate) fn sync_inode(inode: &Inode<Fat>) -> Result {
     let vol = inode.volume();
     inode.write_and_wait(0, inode.size())?;
-    node::write(inode, true)?;
+    node::write(inode)?;
     vol.commit(true)
 }

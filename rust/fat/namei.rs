@@ -112,7 +112,7 @@ fn finish(dirs: &[&Inode<Fat>]) -> Result {
     };
     if dirs.iter().any(|dir| dir.is_dirsync()) {
         for dir in dirs {
-            node::write(dir, true)?;
+            node::write(dir)?;
         }
         first.volume().commit(true)
     } else if first.volume().should_commit() {

@@ -311,19 +311,15 @@ fn write_entry(
 
 /// `write_inode`.
 ///
-/// A size is only put into the entry when all it covers is on disk. In the background, an inode
-/// whose data is still on its way stays dirty and is tried again; otherwise the data is waited for.
-pub(crate) fn write(inode: &Inode<Fat>, wait: bool) -> Result {
+/// A size is only put into the entry when all it covers is on disk: data that is still on its way
+/// is waited for.
+pub(crate) fn write(inode: &Inode<Fat>) -> Result {
     if is_root(inode) || inode.node().entry.lock().loc.is_none() {
         return Ok(());
     }
     let size = inode.size();
     if inode.is_reg() {
         if inode.has_data_in_flight() {
-            if !wait {
-                inode.mark_dirty_sync();
-                return Ok(());
-            }
             inode.write_and_wait(0, size)?;
         }
         super::expand::fill_unwritten(inode, size)?;

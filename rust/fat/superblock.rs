@@ -165,10 +165,11 @@ fn read_fsinfo(
 
 impl SuperOps for Fat {
     fn write_inode(inode: &Inode<Fat>, mode: WriteMode) -> Result {
-        if mode == WriteMode::ForSync && inode.volume().settle_later(inode) {
+        let moving = mode != WriteMode::Integrity && inode.is_reg() && inode.has_data_in_flight();
+        if moving && inode.volume().settle_later(inode) {
             return Ok(());
         }
-        node::write(inode, mode != WriteMode::Background)?;
+        node::write(inode)?;
         match mode {
             // The worker or `sync_fs` commits.
             WriteMode::Background | WriteMode::ForSync => Ok(()),
@@ -236,17 +237,16 @@ impl SuperOps for Fat {
 }
 
 impl Volume {
-    /// Puts off an inode whose data is on its way: during `sync` to `sync_fs`, by when all data has
-    /// been waited for at once, otherwise to the worker. Whether it did.
+    /// Puts off a file's attributes: during `sync` to `sync_fs`, by when all data has been waited
+    /// for at once, otherwise to the worker. Whether it did.
     pub(crate) fn settle_later(&self, inode: &Inode<Fat>) -> bool {
-        if !inode.is_reg() || !inode.has_data_in_flight() {
-            return false;
-        }
         let Some(inode) = inode.grab() else {
             return false;
         };
         let _nofs = NofsScope::new();
-        self.unsettled.lock().push(inode, GFP_KERNEL).is_ok()
+        let queued = self.unsettled.lock().push(inode, GFP_KERNEL).is_ok();
+        self.commit_later();
+        queued
     }
 
     /// Writes the attributes of the inodes that were put off. Returns the first error.
@@ -254,7 +254,7 @@ impl Volume {
         let inodes = core::mem::replace(&mut *self.unsettled.lock(), KVVec::new());
         let mut result = Ok(());
         for inode in inodes {
-            let written = node::write(&inode, true);
+            let written = node::write(&inode);
             if written.is_err() {
                 inode.mark_dirty();
             }

@@ -56,6 +56,11 @@ void rvfat_helper_inode_spin_unlock(struct inode *inode)
 	spin_unlock(&inode->i_lock);
 }
 
+bool rvfat_helper_inode_is_dirty(struct inode *inode)
+{
+	return inode_state_read_once(inode) & (I_DIRTY_SYNC | I_DIRTY_DATASYNC);
+}
+
 bool rvfat_helper_inode_io_list_empty(struct inode *inode)
 {
 	return list_empty(&inode->i_io_list);

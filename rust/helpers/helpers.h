@@ -59,6 +59,7 @@ void rvfat_helper_i_size_write(struct inode *inode, loff_t size);
 void rvfat_helper_remove_inode_hash(struct inode *inode);
 void rvfat_helper_inode_spin_lock(struct inode *inode);
 void rvfat_helper_inode_spin_unlock(struct inode *inode);
+bool rvfat_helper_inode_is_dirty(struct inode *inode);
 bool rvfat_helper_inode_io_list_empty(struct inode *inode);
 bool rvfat_helper_sb_rdonly(const struct super_block *sb);
 void rvfat_helper_set_sb_rdonly(struct super_block *sb);

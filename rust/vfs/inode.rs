@@ -358,6 +358,12 @@ impl<T: FileSystem> Inode<T> {
         unsafe { bindings::__mark_inode_dirty(self.as_ptr(), bindings::I_DIRTY_SYNC as i32) };
     }
 
+    /// Whether attributes wait to be written.
+    pub(crate) fn is_dirty(&self) -> bool {
+        // SAFETY: The inode is alive; a racy look at its state is enough.
+        unsafe { bindings::inode_is_dirty(self.as_ptr()) }
+    }
+
     /// Whether changes of this file have to be on disk when a call returns.
     pub(crate) fn is_sync(&self) -> bool {
         // SAFETY: The inode is alive.

@@ -5,7 +5,7 @@
 #
 # Usage: tools/testing/check.sh [OPTION]... [PART]...
 #
-#   PART        lint unit ops images races (all of them)
+#   PART        lint unit ops images races regress (all of them)
 #   --fs NAME   test this file system type instead of rvfat, such as vfat
 #   --seconds N time of the parallel test (60)
 #   --ops N     operations in each random sequence
@@ -18,7 +18,7 @@
 . "$(dirname "$0")/vm/lib.sh"
 cd "$RVFAT_SRC"
 
-PARTS=(lint unit ops images races)
+PARTS=(lint unit ops images races regress)
 fs=rvfat seconds=60 ops=3000
 while (($#)); do
 	case $1 in
@@ -190,12 +190,14 @@ part_guests() {
 	# Races want two processors.
 	[[ $wanted != *" races "* ]] || guest races --cpus 2 -- parallel lifecycle
 	harvest races
+	[[ $wanted != *" regress "* ]] || guest regress --cpus 2 -- regress
+	harvest regress
 }
 
 start=$(now_ms)
 [[ $wanted != *" lint "* ]] || part_lint
 [[ $wanted != *" unit "* ]] || part_unit
-[[ $wanted != *" ops "* && $wanted != *" images "* && $wanted != *" races "* ]] || part_guests
+[[ $wanted != *" ops "* && $wanted != *" images "* && $wanted != *" races "* && $wanted != *" regress "* ]] || part_guests
 
 printf '%s\n' '' 'part         time  tests'
 printf '%s\n' "${table[@]}"

@@ -17,6 +17,7 @@ mod lifecycle;
 mod ops;
 mod options;
 mod parallel;
+mod regress;
 mod rng;
 mod runner;
 mod sys;
@@ -30,7 +31,7 @@ const USAGE: &str = "\
 rvfat-selftest [OPTION]... SUITE...
 rvfat-selftest [OPTION]... list SUITE...
 
-Suites: ops geometry options differ interop badimg enospc parallel lifecycle tree
+Suites: ops geometry options differ interop badimg enospc parallel lifecycle tree regress
 
   --fs NAME        file system under test (default $FS, then rvfat)
   --only TEXT      only tests whose path (suite/group/test) contains TEXT
@@ -53,6 +54,7 @@ fn suite(name: &str, cfg: &Config) -> Option<Suite> {
         "parallel" => parallel::suite(),
         "lifecycle" => lifecycle::suite(),
         "tree" => tree::suite(),
+        "regress" => regress::suite(),
         "ops" => ops::suite(),
         "geometry" => ops::geometry_suite(),
         _ => return None,

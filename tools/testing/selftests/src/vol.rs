@@ -45,6 +45,7 @@ pub fn sweep() -> Vec<String> {
             }
         }
     }
+    crate::regress::dm::sweep();
     for e in std::fs::read_dir("/sys/block")
         .into_iter()
         .flatten()

@@ -169,3 +169,22 @@ pub fn pipe() -> Res<(File, File)> {
     // SAFETY: pipe2() just returned both, nothing else owns them.
     Ok(unsafe { (File::from_raw_fd(fds[0]), File::from_raw_fd(fds[1])) })
 }
+
+/// sync_file_range(2): writes the data of the whole file and waits for it; no metadata.
+pub fn write_data(f: &File) -> Res<()> {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::sync_file_range(f.as_raw_fd(), 0, 0, flags) }).map(drop)
+}
+
+/// Runs `what` with another effective user, who has no capabilities.
+pub fn as_user<T>(uid: u32, what: impl FnOnce() -> T) -> Res<T> {
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::seteuid(uid) })?;
+    let result = what();
+    // SAFETY: no pointers are passed.
+    check(unsafe { libc::seteuid(0) })?;
+    Ok(result)
+}

@@ -5,6 +5,7 @@
 //! This folder is the only place of the crate with `unsafe` code, apart from the fork in
 //! `runner`.
 
+mod aio;
 mod dir;
 mod errno;
 mod file;
@@ -14,6 +15,7 @@ mod mnt;
 mod path;
 mod stat;
 
+pub use aio::*;
 pub use dir::*;
 pub use errno::*;
 pub use file::*;

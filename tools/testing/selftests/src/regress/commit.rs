@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What has to be on the device, and when: the image is copied while it is mounted, as if
+//! the power had failed, and the stock driver reads the copy.
+
+use super::{fresh, geom, stamp, Test};
+use crate::runner::Config;
+use crate::same;
+use crate::sys;
+use crate::vol::{fsck, Image, Vol};
+use anyhow::{Context, Result};
+use std::time::{Duration, Instant};
+
+pub const TESTS: &[Test] = &[
+    ("sync_many", 60, sync_many),
+    ("background", 90, background),
+    ("flush_mount", 90, flush_mount),
+    ("flush_mount_data_first", 90, flush_mount_data_first),
+];
+
+fn name(i: u32) -> String {
+    format!("small file number {i}")
+}
+
+fn content(i: u32) -> Vec<u8> {
+    stamp(i, 0, 100 + (i as usize * 37) % 6000)
+}
+
+fn create(v: &Vol, n: u32, mut each: impl FnMut(&std::fs::File) -> Result<()>) -> Result<()> {
+    sys::mkdir(&v.p("dir"))?;
+    for i in 0..n {
+        let f = sys::create(&v.p("dir").join(name(i)))?;
+        sys::pwrite_all(&f, &content(i), 0)?;
+        each(&f)?;
+    }
+    Ok(())
+}
+
+/// All files have to be in a copy of the image; nothing but its dirty flag may be wrong.
+fn complete(v: &Vol, n: u32) -> Result<()> {
+    let copy = Image::copy_of(&v.image.path, "copy")?;
+    let d = copy.disk()?;
+    let at = if d.bits == 32 { 65 } else { 37 };
+    let flags = d.read(at, 1)?[0] & !1;
+    d.write(at, &[flags])?;
+    let checked = fsck(&copy.path).context("the copy");
+    let mut old = Vol::mount_image(copy, "vfat", "", "copy")?;
+    let mut want: Vec<String> = (0..n).map(name).collect();
+    want.sort();
+    same!(sys::names(&old.p("dir"))?, want, "names in the copy");
+    let whole = |i: &u32| {
+        let got = std::fs::read(old.p("dir").join(name(*i)));
+        got.is_ok_and(|got| got == content(*i))
+    };
+    let short: Vec<u32> = (0..n).filter(|i| !whole(i)).collect();
+    same!(short, Vec::<u32>::new(), "files not complete in the copy");
+    old.umount()?;
+    checked
+}
+
+/// They have to be there within some seconds, without anybody's help.
+fn within(v: &Vol, n: u32, seconds: u64) -> Result<()> {
+    let end = Instant::now() + Duration::from_secs(seconds);
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        let late = Instant::now() >= end;
+        match complete(v, n) {
+            Err(e) if late => return Err(e.context(format!("after {seconds} s"))),
+            Err(_) => {}
+            Ok(()) => return Ok(()),
+        }
+    }
+}
+
+/// One syncfs(2) for many new files. Inodes were committed one after the other, and some of
+/// them not at all. When it returns, every file has to be complete on the device.
+fn sync_many(cfg: &Config) -> Result<()> {
+    for g in [geom(16, 12, 2048), geom(32, 36, 512)] {
+        let v = fresh(cfg, &g, "")?;
+        create(&v, 300, |_| Ok(()))?;
+        sys::syncfs(&sys::open(&v.mp, libc::O_RDONLY)?)?;
+        complete(&v, 300).with_context(|| g.name.clone())?;
+        v.finish()?;
+    }
+    Ok(())
+}
+
+/// Lets the flusher write what is older than a second, twice as often; undone on drop.
+struct Eager([(&'static str, String); 2]);
+
+impl Eager {
+    fn new() -> Result<Eager> {
+        let names = ["dirty_expire_centisecs", "dirty_writeback_centisecs"];
+        let old = names.map(|n| {
+            (
+                n,
+                std::fs::read_to_string(Eager::path(n)).unwrap_or_default(),
+            )
+        });
+        std::fs::write(Eager::path(names[0]), "100")?;
+        std::fs::write(Eager::path(names[1]), "50")?;
+        Ok(Eager(old))
+    }
+
+    fn path(name: &str) -> String {
+        format!("/proc/sys/vm/{name}")
+    }
+}
+
+impl Drop for Eager {
+    fn drop(&mut self) {
+        for (name, value) in &self.0 {
+            let _ = std::fs::write(Eager::path(name), value);
+        }
+    }
+}
+
+/// Nobody asks for a commit: the flusher writes the data, when it is old enough, and tells
+/// the file system of the inodes. FAT and directory have to follow within
+/// some 5 s.
+fn background(cfg: &Config) -> Result<()> {
+    let _eager = Eager::new()?;
+    let v = fresh(cfg, &geom(16, 12, 2048), "")?;
+    create(&v, 100, |_| Ok(()))?;
+    within(&v, 100, 20)?;
+    v.finish()
+}
+
+/// With `-o flush` a file has to be on the device soon after it was closed; not only those
+/// whose data took a while to get there.
+fn flush_mount(cfg: &Config) -> Result<()> {
+    let v = fresh(cfg, &geom(16, 12, 2048), "flush")?;
+    create(&v, 400, |_| Ok(()))?;
+    within(&v, 400, 4)?;
+    v.finish()
+}
+
+/// The same where all data has arrived before the file is closed, so that nothing but the
+/// entry and the FAT remains to be written.
+fn flush_mount_data_first(cfg: &Config) -> Result<()> {
+    let v = fresh(cfg, &geom(16, 12, 2048), "flush")?;
+    create(&v, 30, |f| Ok(sys::write_data(f)?))?;
+    within(&v, 30, 4)?;
+    v.finish()
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Names: those of files under writeback, and those of a directory so large that what is
+//! known of it in memory matters.
+
+use super::{drop_caches, fresh, geom, stamp, Test};
+use crate::expect::{bytes, errno};
+use crate::rng::Rng;
+use crate::runner::Config;
+use crate::same;
+use crate::sys;
+use crate::vol::Vol;
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+pub const TESTS: &[Test] = &[
+    ("rename_under_writeback", 60, rename_under_writeback),
+    ("index", 120, index),
+];
+
+/// An inode's entry was looked for in the place that it had before a rename that ran at the
+/// same time, and another file's entry got its size and start. Each file has to keep its own
+/// content, under whichever name it ends.
+fn rename_under_writeback(cfg: &Config) -> Result<()> {
+    const FILES: u32 = 8;
+    let mut v = fresh(cfg, &geom(16, 12, 2048), "")?;
+    let (mp, end) = (v.mp.clone(), Instant::now() + Duration::from_secs(4));
+    sys::mkdir(&v.p("d"))?;
+    let place = |i: u32| {
+        mp.join(if i % 2 == 0 { "d" } else { "." })
+            .join(format!("File name {i}"))
+    };
+    let open = |i: u32| sys::create(&place(i)).map(|f| (i, f));
+    let files = (0..FILES).map(open).collect::<sys::Res<Vec<_>>>()?;
+    let running = || Instant::now() < end;
+    let (names, sizes) = std::thread::scope(|s| {
+        let renames = s.spawn(|| -> Result<Vec<u32>> {
+            let mut rng = Rng::new(5);
+            let mut names: Vec<u32> = (0..FILES).collect();
+            while running() {
+                let (a, b) = (
+                    rng.below(FILES as u64) as u32,
+                    rng.below(FILES as u64) as u32,
+                );
+                if a == b {
+                    continue;
+                }
+                if rng.one_in(2) {
+                    sys::rename(&place(a), &place(b), libc::RENAME_EXCHANGE).context("exchange")?;
+                } else {
+                    let tmp = mp.join("a temporary name");
+                    sys::rename(&place(a), &tmp, 0).context("rename away")?;
+                    sys::rename(&place(b), &place(a), 0).context("rename")?;
+                    sys::rename(&tmp, &place(b), 0).context("rename back")?;
+                }
+                names.swap(a as usize, b as usize);
+            }
+            Ok(names)
+        });
+        let syncs = s.spawn(|| -> Result<()> {
+            while running() {
+                sys::syncfs(&files[0].1).context("syncfs")?;
+            }
+            Ok(())
+        });
+        let mut sizes = vec![0usize; FILES as usize];
+        let mut rng = Rng::new(6);
+        let mut dirty = || -> Result<()> {
+            while running() {
+                let (i, f) = &files[rng.below(FILES as u64) as usize];
+                let size = &mut sizes[*i as usize];
+                if *size > 400_000 {
+                    sys::ftruncate(f, 0).context("truncate")?;
+                    *size = 0;
+                }
+                let data = stamp(*i, *size as u64, 512 * (1 + rng.below(40) as usize));
+                sys::pwrite_all(f, &data, *size as i64).context("write")?;
+                *size += data.len();
+            }
+            Ok(())
+        };
+        let written = dirty();
+        let names = renames.join().expect("renaming thread")?;
+        syncs.join().expect("syncing thread")?;
+        written.map(|()| (names, sizes))
+    })?;
+    drop(files);
+    for when in ["at once", "after remount"] {
+        for (i, &tag) in names.iter().enumerate() {
+            let want = stamp(tag, 0, sizes[tag as usize]);
+            let got = std::fs::read(place(i as u32))?;
+            bytes(&got, &want, &format!("place {i} {when}"))?;
+        }
+        if when == "at once" {
+            v.remount()?;
+        }
+    }
+    v.finish()
+}
+
+/// What a directory has to hold: names in small letters, the spelling and the content.
+type Model = BTreeMap<String, (String, u32)>;
+
+fn compare(v: &Vol, model: &Model, when: &str) -> Result<()> {
+    let dir = v.p("dir");
+    let mut want: Vec<String> = model.values().map(|x| x.0.clone()).collect();
+    want.sort();
+    let got = sys::names(&dir)?;
+    if got != want {
+        let odd: Vec<&String> = got.iter().filter(|n| !want.contains(n)).take(5).collect();
+        let gone: Vec<&String> = want.iter().filter(|n| !got.contains(n)).take(5).collect();
+        anyhow::bail!("{when}: too much {odd:?}, missing {gone:?}");
+    }
+    let mut aliases = BTreeMap::new();
+    let d = sys::open(&dir, libc::O_RDONLY)?;
+    for (short, long) in sys::readdir_ioctl(&d, true)? {
+        // A name that needs no long one has just one.
+        let short = String::from_utf8_lossy(&short).into_owned();
+        let long = String::from_utf8_lossy(&long).to_lowercase();
+        let key = if long.is_empty() {
+            short.to_lowercase()
+        } else {
+            long
+        };
+        aliases.insert(key, short);
+    }
+    for (i, (key, (name, tag))) in model.iter().enumerate() {
+        if i % 4 != 0 {
+            continue;
+        }
+        let alias = aliases
+            .get(key)
+            .with_context(|| format!("no alias of {name}"))?;
+        let content = |name: &str| std::fs::read_to_string(dir.join(name));
+        for n in [name, key, &name.to_uppercase(), alias] {
+            let got = content(n).with_context(|| format!("{when}: {n}, alias of {name}"))?;
+            same!(got, tag.to_string(), "{when}: content of {n} ({name})");
+        }
+    }
+    Ok(())
+}
+
+/// Names were found in the index of a directory that had been deleted, or not found that had
+/// been made again; aliases got given twice. Listings and lookups have to agree with what was
+/// done, at once, without caches, and after a remount.
+fn index(cfg: &Config) -> Result<()> {
+    const N: u32 = 3000;
+    let mut v = fresh(cfg, &geom(16, 24, 2048), "")?;
+    let mut rng = Rng::new(14);
+    let mut model = Model::new();
+    let dir = v.p("dir");
+    sys::mkdir(&dir)?;
+    let spell = |i: u32, upper: bool| {
+        let n = match i % 3 {
+            0 => format!("A long file name, number {i}.text"),
+            1 => format!("Another{i}.t"),
+            _ => format!("f{i}.txt"),
+        };
+        if upper {
+            n.to_uppercase()
+        } else {
+            n
+        }
+    };
+    let put = |model: &mut Model, name: String, tag: u32| -> Result<()> {
+        let f = sys::open(
+            &dir.join(&name),
+            libc::O_RDWR | libc::O_CREAT | libc::O_EXCL,
+        )
+        .with_context(|| format!("create {name}"))?;
+        sys::pwrite_all(&f, tag.to_string().as_bytes(), 0)?;
+        model.insert(name.to_lowercase(), (name, tag));
+        Ok(())
+    };
+    for i in 0..N {
+        put(&mut model, spell(i, false), i)?;
+    }
+    compare(&v, &model, "3,000 files")?;
+    let mut gone = Vec::new();
+    for i in 0..N {
+        if rng.one_in(2) {
+            let upper = rng.one_in(2);
+            sys::unlink(&dir.join(spell(i, upper))).context("unlink")?;
+            model.remove(&spell(i, false).to_lowercase());
+            gone.push(i);
+        }
+    }
+    for &i in gone.iter().step_by(3) {
+        errno(
+            sys::stat(&dir.join(spell(i, false))),
+            libc::ENOENT,
+            "a deleted name",
+        )?;
+    }
+    compare(&v, &model, "half deleted")?;
+    // Now under the other spelling, in another order.
+    while gone.len() > 200 {
+        let i = gone.swap_remove(rng.below(gone.len() as u64) as usize);
+        put(&mut model, spell(i, true), 10_000 + i)?;
+        errno(
+            sys::open(&dir.join(spell(i, false)), libc::O_CREAT | libc::O_EXCL),
+            libc::EEXIST,
+            "a name in other case",
+        )?;
+    }
+    compare(&v, &model, "created again")?;
+    sys::sync();
+    drop_caches()?;
+    compare(&v, &model, "without caches")?;
+    v.remount()?;
+    compare(&v, &model, "after remount")?;
+    for &i in &gone {
+        errno(
+            sys::stat(&dir.join(spell(i, true))),
+            libc::ENOENT,
+            "a deleted name",
+        )?;
+        put(&mut model, spell(i, true), 20_000 + i)?;
+    }
+    v.remount()?;
+    compare(&v, &model, "complete again")?;
+    v.finish()
+}
