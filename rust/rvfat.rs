@@ -10,7 +10,9 @@
 use kernel::prelude::*;
 
 mod bindings;
+#[deny(unsafe_code)]
 mod fat;
+#[forbid(unsafe_code)]
 pub mod ondisk;
 mod vfs;
 

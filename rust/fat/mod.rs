@@ -40,8 +40,6 @@
 //! All of 2 to 7 are mutexes under which memory may be allocated, but not with reclaim entering
 //! the file system: a [`crate::vfs::NofsScope`] is held with them.
 
-#![deny(unsafe_code)]
-
 mod alloc;
 mod attr;
 mod chain;

@@ -3,7 +3,7 @@
 //! The FAT12, FAT16 and FAT32 on-disk format, without any I/O.
 //!
 //! This layer turns bytes into checked values and back. It knows no kernel type, allocates nothing
-//! and holds no `unsafe`, so the same files are built into the kernel module and, for tests, into a
+//! and is safe code only, so the same files are built into the kernel module and, for tests, into a
 //! host crate (`tools/testing/unit`). Callers read and write the blocks; what needs a lookup or a
 //! character set comes in as a closure or as a [`Codepage`].
 //!
@@ -28,8 +28,6 @@
 //!
 //! Sources: the Microsoft "FAT32 File System Specification" (fatgen103), and, where implementations
 //! differ, what the Linux vfat driver does. Each item says which of the two it follows.
-
-#![forbid(unsafe_code)]
 
 pub mod attr;
 pub mod bpb;

@@ -4,5 +4,6 @@
 
 #![no_std]
 
+#[forbid(unsafe_code)]
 #[path = "../../../../rust/ondisk/mod.rs"]
 pub mod ondisk;
