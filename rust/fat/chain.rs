@@ -10,7 +10,6 @@ use crate::ondisk::{Cluster, Extent, FatEntry};
 use kernel::prelude::*;
 
 use super::alloc::Run;
-use super::range::RangeSet;
 use super::table::FatReader;
 use super::volume::Volume;
 
@@ -29,9 +28,6 @@ pub(crate) struct Chain {
     mark: (Option<Cluster>, u32),
     /// The FAT change that made the newest part of the chain.
     pub(crate) seq: u64,
-    /// Bytes below the size that were never written; whole blocks. They read as zero and have to
-    /// be zeroed on disk before a size on disk covers them.
-    pub(crate) unwritten: RangeSet,
     /// The chain was cut, and the disk does not know its new end yet.
     pub(crate) cut: bool,
 }
@@ -55,7 +51,6 @@ impl Chain {
             limit,
             mark: (None, 1),
             seq: 0,
-            unwritten: RangeSet::new(),
             cut: false,
         }
     }

@@ -3,9 +3,9 @@
 //! File data: where iomap finds it, reading and writing.
 //!
 //! Every byte of a file has space on disk; there are no holes. What lies below the size is either
-//! data or *unwritten* (see [`super::expand`]). Unwritten bytes become data at the moment their
-//! writeback starts: by then the page cache has them, and keeps them until the write is done, so
-//! nobody can read from disk what is not there yet.
+//! data or [unwritten](super::unwritten). Space that a write adds is unwritten, too, until
+//! writeback has brought the data to the disk: whatever fails on the way, nobody ever reads what
+//! the disk held before.
 
 use crate::vfs::{
     DataOps,
@@ -15,11 +15,13 @@ use crate::vfs::{
     IomapKind,
     IomapTarget,
     Kiocb,
-    NofsScope, //
+    NofsScope,
+    WriteEnds, //
 };
 use core::sync::atomic::Ordering;
 use kernel::prelude::*;
 
+use super::volume::Volume;
 use super::{expand, node, Fat};
 
 impl DataOps for Fat {
@@ -41,6 +43,11 @@ impl DataOps for Fat {
             });
         }
         let end = if pos < edge { end.min(edge) } else { end };
+        if flags.is_write() && !flags.is_direct() && pos >= edge {
+            // Before a folio can be written back.
+            let block = pos & !(vol.block_bytes() - 1);
+            expand::add_unwritten(inode, block, vol.round_up(end))?;
+        }
         let mut target = match lookup(inode, pos, end - pos)? {
             Some(target) => target,
             // The file became shorter meanwhile.
@@ -57,9 +64,13 @@ impl DataOps for Fat {
                 )))
             }
         };
-        if let (true, IomapKind::Mapped(addr)) = (pos >= edge, target.kind) {
-            target.kind = IomapKind::New(addr);
-        }
+        target.kind = match target.kind {
+            // The rest of a block that a direct write adds becomes zero.
+            IomapKind::Mapped(addr) if pos >= edge => IomapKind::New(addr),
+            // The block may have data in the page cache; on disk it has none.
+            IomapKind::Unwritten(addr) if flags.is_zero() => IomapKind::New(addr),
+            kind => kind,
+        };
         Ok(target)
     }
 
@@ -78,18 +89,40 @@ impl DataOps for Fat {
         let (addr, run) = expand::locate(vol, &mut chain, pos)?.ok_or_else(|| {
             vol.corrupt(fmt!("no cluster for byte {pos} of a file being written"))
         })?;
-        let len = len.min(run);
-        let start = pos & !(vol.block_bytes() - 1);
-        let end = vol.round_up(pos + len);
-        if !chain.unwritten.is_empty() {
-            expand::now_written(inode, &mut chain, start, end)?;
-        }
+        let mut len = len.min(run);
+        let mut unwritten = inode.node().unwritten.lock();
+        let kind = match unwritten.next(pos) {
+            Some((start, end)) if start <= pos => {
+                len = len.min(end - pos);
+                let block = pos & !(vol.block_bytes() - 1);
+                unwritten.write_begins(block, vol.round_up(pos + len))?;
+                IomapKind::Unwritten(addr)
+            }
+            next => {
+                len = next.map_or(len, |(start, _)| len.min(start - pos));
+                IomapKind::Mapped(addr)
+            }
+        };
         Ok(IomapTarget {
             offset: pos,
             len,
-            kind: IomapKind::Mapped(addr),
+            kind,
             cookie: 0,
         })
+    }
+
+    fn written_back(inode: &Inode<Fat>, start: u64, len: u64, result: Result) {
+        let _nofs = NofsScope::new();
+        inode
+            .node()
+            .unwritten
+            .lock()
+            .write_ends(start, start.saturating_add(len), result.is_ok());
+        inode.node().layout.fetch_add(1, Ordering::Release);
+    }
+
+    fn write_ends(volume: &Volume) -> &WriteEnds<Fat> {
+        &volume.write_ends
     }
 
     fn direct_written(inode: &Inode<Fat>, pos: u64, len: u64) -> Result {
@@ -111,13 +144,14 @@ impl DataOps for Fat {
 fn lookup(inode: &Inode<Fat>, pos: u64, len: u64) -> Result<Option<IomapTarget>> {
     let vol = inode.volume();
     let _nofs = NofsScope::new();
+    let cookie = inode.node().layout.load(Ordering::Acquire);
     let mut chain = inode.node().chain.lock();
     let Some((addr, run)) = expand::locate(vol, &mut chain, pos)? else {
         return Ok(None);
     };
     let mut len = len.min(run);
     let mut kind = IomapKind::Mapped(addr);
-    if let Some((start, end)) = chain.unwritten.next(pos) {
+    if let Some((start, end)) = inode.node().unwritten.lock().next(pos) {
         if start <= pos {
             kind = IomapKind::Unwritten(addr);
             len = len.min(end - pos);
@@ -129,7 +163,7 @@ fn lookup(inode: &Inode<Fat>, pos: u64, len: u64) -> Result<Option<IomapTarget>>
         offset: pos,
         len,
         kind,
-        cookie: inode.node().layout.load(Ordering::Acquire),
+        cookie,
     }))
 }
 
@@ -194,6 +228,7 @@ fn undo(inode: &Inode<Fat>, before: u32) -> Result {
     let keep = before.max(inode.volume().clusters_for(inode.size()));
     let _faults = inode.invalidate_lock();
     inode.truncate_pagecache(inode.size());
+    expand::forget_unwritten(inode, inode.volume().round_up(inode.size()));
     expand::release(inode, keep)
 }
 
@@ -210,7 +245,9 @@ fn direct_write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>, pos: u64, end: u64) -> 
             result => result?,
         }
     }
-    // Below the size, what was never written must not be mistaken for data.
+    // Below the size, what was never written must not be mistaken for data. What the page cache
+    // holds of it goes first.
+    inode.write_and_wait(pos, end.min(size))?;
     expand::fill_range(inode, pos, end.min(size))?;
     node::set_archive(inode);
     inode.mark_dirty();

@@ -3,10 +3,9 @@
 //! Making files longer and shorter.
 //!
 //! Space comes from [`preallocate`], any number of clusters in one call. Bytes that a file gains
-//! without being written are *unwritten*: they read as zero and are remembered as ranges in
-//! memory, so growing a file costs nothing per page. Before a size on disk covers them,
-//! [`fill_unwritten`] writes the zeros, in requests as large as the extents. What has been written
-//! by then is not zeroed.
+//! without being written are [unwritten](super::unwritten), so growing a file costs nothing per
+//! page. Before a size on disk covers them, [`fill_range`] writes the zeros, in requests as large
+//! as the extents. What has been written by then is not zeroed.
 
 use crate::ondisk::FatEntry;
 use crate::vfs::{Inode, NofsScope};
@@ -16,6 +15,7 @@ use kernel::prelude::*;
 use super::alloc::Run;
 use super::chain::Chain;
 use super::table::Change;
+use super::unwritten::Fill;
 use super::volume::Volume;
 use super::{node, Fat};
 
@@ -157,12 +157,7 @@ fn grow(inode: &Inode<Fat>, old: u64, size: u64) -> Result {
     if edge > old {
         inode.zero_range(old, edge - old)?;
     }
-    {
-        let _nofs = NofsScope::new();
-        let mut chain = inode.node().chain.lock();
-        chain.unwritten.insert(edge, vol.round_up(size))?;
-        inode.node().layout.fetch_add(1, Ordering::Release);
-    }
+    add_unwritten(inode, edge, vol.round_up(size))?;
     inode.set_size(size);
     inode.pagecache_extended(old, size);
     node::set_archive(inode);
@@ -170,46 +165,44 @@ fn grow(inode: &Inode<Fat>, old: u64, size: u64) -> Result {
     Ok(())
 }
 
-/// Writes zeros to what was not written below `size` bytes.
-pub(crate) fn fill_unwritten(inode: &Inode<Fat>, size: u64) -> Result {
-    fill_range(inode, 0, size)
+/// Notes that `start..end`, whole blocks, is space without data.
+pub(crate) fn add_unwritten(inode: &Inode<Fat>, start: u64, end: u64) -> Result {
+    let _nofs = NofsScope::new();
+    inode.node().unwritten.lock().add(start, end)?;
+    inode.node().layout.fetch_add(1, Ordering::Release);
+    Ok(())
 }
 
-/// Writes zeros to what was not written in `from..to` bytes. The chain stays locked, so that no
-/// writeback sends data of that range before the zeros are there.
+/// Writes zeros to what was not written in `from..to` bytes. Data that is on its way there is
+/// waited for. A folio lock must not be held.
 pub(crate) fn fill_range(inode: &Inode<Fat>, from: u64, to: u64) -> Result {
     let vol = inode.volume();
     // Unwritten ranges are whole blocks.
     let from = from & !(vol.block_bytes() - 1);
-    let _nofs = NofsScope::new();
-    let mut chain = inode.node().chain.lock();
-    while let Some((start, end)) = chain.unwritten.next(from) {
-        let (start, end) = (start.max(from), end.min(vol.round_up(to)));
-        if start >= end {
-            break;
+    let to = vol.round_up(to);
+    loop {
+        match fill_some(inode, from, to)? {
+            Fill::Done => return Ok(()),
+            Fill::Zero(..) => (),
+            // A write that failed leaves the range as it was: it is zeroed next.
+            Fill::Wait(start, end) => inode.wait_for_data(start, end),
         }
-        let end = zero_some(vol, &mut chain, start, end)?;
-        now_written(inode, &mut chain, start, end)?;
     }
-    Ok(())
 }
 
-/// Notes that `start..end` is data now.
-pub(crate) fn now_written(inode: &Inode<Fat>, chain: &mut Chain, start: u64, end: u64) -> Result {
+/// Writes zeros to the first part of `from..to` that needs them; returns what was to be done. The
+/// chain stays locked, so that no writeback sends data there before the zeros have arrived.
+fn fill_some(inode: &Inode<Fat>, from: u64, to: u64) -> Result<Fill> {
     let vol = inode.volume();
-    inode.node().layout.fetch_add(1, Ordering::Release);
-    while chain.unwritten.remove(start, end).is_err() {
-        // No memory to remember two ranges: what lies behind is zeroed now.
-        let Some((_, stop)) = chain.unwritten.next(end) else {
-            return Err(ENOMEM);
-        };
-        let mut at = end;
-        while at < stop {
-            at = zero_some(vol, chain, at, stop)?;
-        }
-        chain.unwritten.end_at(end);
+    let _nofs = NofsScope::new();
+    let mut chain = inode.node().chain.lock();
+    let todo = inode.node().unwritten.lock().fill(from, to);
+    if let Fill::Zero(start, end) = todo {
+        let end = zero_some(vol, &mut chain, start, end)?;
+        inode.node().unwritten.lock().filled(start, end)?;
+        inode.node().layout.fetch_add(1, Ordering::Release);
     }
-    Ok(())
+    Ok(todo)
 }
 
 /// Zeroes from `start` to `end` or to the end of the extent; returns how far it got.
@@ -243,14 +236,16 @@ pub(crate) fn truncate(inode: &Inode<Fat>, size: u64) -> Result {
         inode.zero_range(size, edge.min(inode.size()) - size)?;
     }
     inode.truncate_setsize(size);
-    {
-        let _nofs = NofsScope::new();
-        inode.node().chain.lock().unwritten.truncate(edge);
-        inode.node().layout.fetch_add(1, Ordering::Release);
-    }
+    forget_unwritten(inode, edge);
     release(inode, vol.clusters_for(size))?;
     inode.mark_dirty();
     Ok(())
+}
+
+/// What lies behind byte `edge`, a block's start, is no longer part of the file.
+pub(crate) fn forget_unwritten(inode: &Inode<Fat>, edge: u64) {
+    inode.node().unwritten.lock().truncate(edge);
+    inode.node().layout.fetch_add(1, Ordering::Release);
 }
 
 /// Cuts the chain after `keep` clusters. The entry on disk gives up its claim first.

@@ -11,6 +11,7 @@
 //! | [`alloc`]      | free space                                                   |
 //! | [`chain`]      | a file's clusters as extents                                 |
 //! | [`expand`]     | making files longer and shorter                              |
+//! | [`unwritten`]  | what of a file's space holds no data yet                     |
 //! | [`data`]       | reading and writing file data                                |
 //! | [`dir`]        | directories as slots                                         |
 //! | [`find`]       | finding entries by name                                      |
@@ -32,12 +33,14 @@
 //! 1. the inode lock (`i_rwsem`), then the mapping's invalidate lock, then folio locks: the VFS's;
 //! 2. [`node::Node::entry`]: where the directory entry is, and what it holds;
 //! 3. [`node::Node::index`]: where names are in a directory;
-//! 4. [`node::Node::chain`]: the extents and the unwritten ranges;
+//! 4. [`node::Node::chain`]: the extents; while it is held, no writeback of the file begins;
 //! 5. [`volume::Volume::commit`]: one task commits at a time;
 //! 6. [`volume::Volume::pending`]: what waits to be committed, and the bytes of directory blocks;
-//! 7. [`volume::Volume::table`]: the FAT and the free space.
+//! 7. [`volume::Volume::table`]: the FAT and the free space;
+//! 8. [`node::Node::unwritten`]: the unwritten ranges. Never held across I/O: the worker that ends
+//!    writes takes it.
 //!
-//! All of 2 to 7 are mutexes under which memory may be allocated, but not with reclaim entering
+//! All of 2 to 8 are mutexes under which memory may be allocated, but not with reclaim entering
 //! the file system: a [`crate::vfs::NofsScope`] is held with them.
 
 mod alloc;
@@ -60,6 +63,7 @@ mod range;
 mod readdir;
 mod superblock;
 mod table;
+mod unwritten;
 mod volume;
 
 use crate::vfs::FileSystem;

@@ -12,6 +12,7 @@ use kernel::sync::{new_mutex, Mutex};
 use super::chain::Chain;
 use super::dir::Location;
 use super::index::DirIndex;
+use super::unwritten::Unwritten;
 use super::volume::{Volume, ROOT_INO};
 use super::Fat;
 
@@ -27,7 +28,10 @@ pub(crate) struct Node {
     /// The data.
     #[pin]
     pub(crate) chain: Mutex<Chain>,
-    /// Counts changes of what ranges of the file are; only changed with `chain` locked.
+    /// What of the space holds no data.
+    #[pin]
+    pub(crate) unwritten: Mutex<Unwritten>,
+    /// Counts changes of what ranges of the file are, after each; read before looking.
     pub(crate) layout: AtomicU64,
 }
 
@@ -61,6 +65,7 @@ impl Node {
             ),
             index <- new_mutex!(None, "rvfat index"),
             chain <- new_mutex!(Chain::new(None, 0), "rvfat chain"),
+            unwritten <- new_mutex!(Unwritten::new(), "rvfat unwritten"),
             layout: AtomicU64::new(0),
         })
     }
@@ -252,8 +257,8 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
     Ok(())
 }
 
-/// Puts the inode's attributes into its entry, in memory. The first `size` bytes of the data are on
-/// disk.
+/// Puts the inode's attributes into its entry, in memory. Of the data, the entry claims at most
+/// `size` bytes, and none that are not on disk.
 fn update_entry(inode: &Inode<Fat>, size: u64) -> Result {
     let entry = inode.node().entry.lock();
     let Some(loc) = entry.loc else {
@@ -263,6 +268,12 @@ fn update_entry(inode: &Inode<Fat>, size: u64) -> Result {
     // what is seen here is never more than there is.
     let size = size.min(inode.size());
     let (start, after) = claim(inode);
+    let arrived = inode.node().unwritten.lock().first();
+    if arrived.is_some_and(|end| end < size) {
+        // The file was changed meanwhile; what is missing follows when it has been written.
+        inode.mark_dirty();
+    }
+    let size = size.min(arrived.unwrap_or(size));
     write_entry(inode, &entry, &loc, (start, size), after)
 }
 
@@ -322,7 +333,7 @@ pub(crate) fn write(inode: &Inode<Fat>) -> Result {
         if inode.has_data_in_flight() {
             inode.write_and_wait(0, size)?;
         }
-        super::expand::fill_unwritten(inode, size)?;
+        super::expand::fill_range(inode, 0, size)?;
     }
     update_entry(inode, size)
 }

@@ -18,6 +18,11 @@ impl RangeSet {
         }
     }
 
+    /// Makes room for `more` ranges, so that changes that add so many can't fail.
+    pub(crate) fn reserve(&mut self, more: usize) -> Result {
+        Ok(self.ranges.reserve(more, GFP_KERNEL)?)
+    }
+
     /// Whether nothing is in the set.
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -104,14 +109,6 @@ impl RangeSet {
             }
         }
         self.splice(from, to, keep.get(..n).unwrap_or(&[]))
-    }
-
-    /// Lets the range that contains `at` end there. Never needs memory.
-    pub(crate) fn end_at(&mut self, at: u64) {
-        let i = self.first_ending(at, false);
-        if let Some(range) = self.ranges.get_mut(i).filter(|r| r.0 < at) {
-            range.1 = at;
-        }
     }
 
     /// The first range that ends after `at`.

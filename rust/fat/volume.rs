@@ -3,7 +3,7 @@
 //! One mounted volume: what all parts of the file system share.
 
 use crate::ondisk::{Cluster, Geometry, RawDirent, TzOffset};
-use crate::vfs::{Disk, Inode, Timespec, Worker};
+use crate::vfs::{Disk, Inode, Timespec, Worker, WriteEnds};
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
@@ -38,6 +38,9 @@ pub(crate) struct Volume {
     /// Commits some time after a change.
     #[pin]
     worker: Worker<Fat>,
+    /// Writes of data that have ended.
+    #[pin]
+    pub(crate) write_ends: WriteEnds<Fat>,
     /// Inodes whose attributes `sync_fs` or the worker has to write.
     #[pin]
     pub(crate) unsettled: Mutex<KVVec<ARef<Inode<Fat>>>>,
@@ -79,6 +82,7 @@ impl Volume {
             pending <- new_mutex!(Pending::new(), "rvfat pending"),
             commit <- new_mutex!((), "rvfat commit"),
             worker <- worker,
+            write_ends <- WriteEnds::new(),
             unsettled <- new_mutex!(KVVec::new(), "rvfat unsettled"),
             pending_free: AtomicU64::new(0),
             cuts: AtomicUsize::new(0),

@@ -110,6 +110,9 @@ unsigned char rvfat_helper_nls_toupper(struct nls_table *t, unsigned char c);
 
 /* workqueue.h */
 void rvfat_helper_init_delayed_work(struct delayed_work *work, void (*fn)(struct work_struct *));
+void rvfat_helper_init_work(struct work_struct *work, void (*fn)(struct work_struct *));
+bool rvfat_helper_queue_work(struct workqueue_struct *queue, struct work_struct *work);
+struct workqueue_struct *rvfat_helper_alloc_reclaim_workqueue(const char *name);
 bool rvfat_helper_queue_delayed_work_seconds(struct delayed_work *work, unsigned int seconds);
 
 /* slab.h */
@@ -133,6 +136,7 @@ void rvfat_helper_memcpy_from_folio(char *to, struct folio *folio, size_t offset
 void rvfat_helper_read_ahead(struct address_space *mapping, pgoff_t index, unsigned long pages);
 unsigned int rvfat_helper_memalloc_nofs_save(void);
 void rvfat_helper_memalloc_nofs_restore(unsigned int flags);
+struct iomap_ioend *rvfat_helper_iomap_ioend_from_bio(struct bio *bio);
 size_t rvfat_helper_iov_iter_count(const struct iov_iter *iter);
 
 #endif /* RVFAT_HELPERS_H */

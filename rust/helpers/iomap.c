@@ -12,6 +12,11 @@ void rvfat_helper_iomap_bio_readahead(struct readahead_control *rac, const struc
 	iomap_bio_readahead(rac, ops);
 }
 
+struct iomap_ioend *rvfat_helper_iomap_ioend_from_bio(struct bio *bio)
+{
+	return iomap_ioend_from_bio(bio);
+}
+
 size_t rvfat_helper_iov_iter_count(const struct iov_iter *iter)
 {
 	return iov_iter_count(iter);

@@ -532,6 +532,16 @@ impl<T: FileSystem> Inode<T> {
         to_result(unsafe { bindings::filemap_write_and_wait_range(self.mapping(), from, to) })
     }
 
+    /// Waits for the data in `from..to` bytes that is on its way to the device. Whether it arrived is
+    /// for others to see.
+    pub(crate) fn wait_for_data(&self, from: u64, to: u64) {
+        let from = i64::try_from(from).unwrap_or(i64::MAX);
+        let to = i64::try_from(to.saturating_sub(1)).unwrap_or(i64::MAX);
+        // SAFETY: The inode and its mapping are alive. Unlike the other variants, this one leaves
+        // an error recorded for `fsync`.
+        unsafe { bindings::filemap_fdatawait_range_keep_errors(self.mapping(), from, to) };
+    }
+
     /// Starts writing all dirty data; does not wait for the writes.
     pub(crate) fn start_write(&self) -> Result {
         // SAFETY: The inode and its mapping are alive.

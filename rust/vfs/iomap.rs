@@ -8,7 +8,7 @@
 //! C header: [`include/linux/iomap.h`](srctree/include/linux/iomap.h)
 
 use super::super::bindings;
-use super::{File, FileSystem, Inode, IoVec, Kiocb};
+use super::{File, FileSystem, Inode, IoVec, Kiocb, WriteEnds};
 use core::marker::PhantomData;
 use kernel::error::{from_result, to_result};
 use kernel::prelude::*;
@@ -21,6 +21,16 @@ impl IomapFlags {
     /// Data will be written: space has to be there.
     pub(crate) fn is_write(self) -> bool {
         self.0 & bindings::IOMAP_WRITE != 0
+    }
+
+    /// The page cache is bypassed.
+    pub(crate) fn is_direct(self) -> bool {
+        self.0 & bindings::IOMAP_DIRECT != 0
+    }
+
+    /// Zeros will be written through the page cache.
+    pub(crate) fn is_zero(self) -> bool {
+        self.0 & bindings::IOMAP_ZERO != 0
     }
 }
 
@@ -60,9 +70,16 @@ pub(crate) trait DataOps: FileSystem {
     /// `written` bytes at `pos` of the mapped range are in the page cache now.
     fn written(inode: &Inode<Self>, pos: u64, written: u64) -> Result;
 
-    /// The range at `pos` is about to be written from the page cache to the device. From now on
-    /// the data on the device counts as valid.
+    /// The range at `pos` is about to be written from the page cache to the device. If it is
+    /// [`IomapKind::Unwritten`], [`written_back`](Self::written_back) tells when that is done.
     fn map_writeback(inode: &Inode<Self>, pos: u64, len: u64) -> Result<IomapTarget>;
+
+    /// The write of unwritten ranges that began at or after `start`, within `len` bytes, has ended.
+    /// The folios are still under writeback. May sleep, but not wait for data of any file.
+    fn written_back(inode: &Inode<Self>, start: u64, len: u64, result: Result);
+
+    /// Where the volume collects writes that ended.
+    fn write_ends(volume: &Self::Volume) -> &WriteEnds<Self>;
 
     /// Whether a mapping with this cookie still says what is true. Called during long writes, with
     /// a folio locked.
@@ -108,7 +125,7 @@ impl<T: DataOps> DataTable<T> {
 
     const WRITEBACK: bindings::iomap_writeback_ops = bindings::iomap_writeback_ops {
         writeback_range: Some(Self::writeback_range),
-        writeback_submit: Some(bindings::iomap_ioend_writeback_submit),
+        writeback_submit: Some(Self::writeback_submit),
     };
 
     const WRITE: bindings::iomap_write_ops = bindings::iomap_write_ops {
@@ -249,10 +266,33 @@ impl<T: DataOps> DataTable<T> {
             match T::map_writeback(inode, pos, u64::from(len)) {
                 Ok(target) => {
                     fill(inode, target, &mut (*wpc).iomap);
-                    bindings::iomap_add_to_ioend(wpc, folio, pos as i64, end_pos as i64, len)
+                    let n =
+                        bindings::iomap_add_to_ioend(wpc, folio, pos as i64, end_pos as i64, len);
+                    if n < 0 && matches!(target.kind, IomapKind::Unwritten(_)) {
+                        // It is part of no write, so none will end.
+                        T::written_back(inode, pos, 0, Err(EIO));
+                    }
+                    n
                 }
                 Err(e) => e.to_errno() as isize,
             }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// Called by iomap with a context that has an ioend, as the table says.
+    unsafe extern "C" fn writeback_submit(
+        wpc: *mut bindings::iomap_writepage_ctx,
+        error: i32,
+    ) -> i32 {
+        // SAFETY: See the type's comment; the ioend is not submitted yet and private to the context.
+        unsafe {
+            let ioend = (*wpc).wb_ctx.cast::<bindings::iomap_ioend>();
+            if u32::from((*ioend).io_flags) & bindings::IOMAP_IOEND_UNWRITTEN != 0 {
+                (*ioend).io_bio.bi_end_io = Some(WriteEnds::<T>::end_io);
+            }
+            bindings::iomap_ioend_writeback_submit(wpc, error)
         }
     }
 

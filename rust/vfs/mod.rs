@@ -33,6 +33,7 @@ mod params;
 mod superblock;
 mod user;
 mod worker;
+mod writeback;
 
 pub(crate) use buffer::{BufferHead, Plug};
 pub(crate) use dentry::{Dentry, DentryOps, LookupFlags};
@@ -48,6 +49,7 @@ pub(crate) use params::{ParamKind, ParamSpec, ParamTable, ParamValue, RawParam};
 pub(crate) use superblock::{SeqFile, Statfs, SuperBlock, SuperOps, WriteMode};
 pub(crate) use user::UserPtr;
 pub(crate) use worker::Worker;
+pub(crate) use writeback::WriteEnds;
 
 use super::bindings;
 use kernel::prelude::*;

@@ -8,6 +8,7 @@
 use super::super::bindings;
 use super::inode::InodeCache;
 use super::superblock::SuperTable;
+use super::writeback::WriteEndQueue;
 use super::{params, to_c, DentryOps, Disk, FileSystem, Inode, ParamValue, SuperBlock, SuperOps};
 use core::ptr::NonNull;
 use kernel::error::from_result;
@@ -111,6 +112,7 @@ impl NewSuper<'_> {
 pub(crate) struct Registration<T: FileSystem> {
     fs: Pin<KBox<Opaque<bindings::file_system_type>>>,
     _cache: InodeCache<T>,
+    _queue: WriteEndQueue,
 }
 
 // SAFETY: The type's registration is only touched when created and dropped.
@@ -122,6 +124,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
     /// Registers the type.
     pub(crate) fn new(module: &'static ThisModule) -> Result<Self> {
         let cache = InodeCache::new()?;
+        let queue = WriteEndQueue::new()?;
         // SAFETY: All-zero is a valid `file_system_type` to start from.
         let mut fs: bindings::file_system_type = unsafe { core::mem::zeroed() };
         fs.owner = module.as_ptr().cast();
@@ -133,7 +136,11 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         let fs = KBox::pin(Opaque::new(fs), GFP_KERNEL)?;
         // SAFETY: The type is complete and pinned; it stays allocated until unregistered.
         kernel::error::to_result(unsafe { bindings::register_filesystem(fs.get()) })?;
-        Ok(Self { fs, _cache: cache })
+        Ok(Self {
+            fs,
+            _cache: cache,
+            _queue: queue,
+        })
     }
 
     const CONTEXT_OPS: bindings::fs_context_operations = bindings::fs_context_operations {
