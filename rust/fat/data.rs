@@ -236,7 +236,7 @@ fn direct_write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>, pos: u64, end: u64) -> 
     let inode = iocb.inode();
     let size = inode.size();
     if end > size {
-        match expand::preallocate(inode, inode.volume().clusters_for(end)) {
+        match expand::preallocate_write(inode, end) {
             // iomap would lose count of what fitted; the page cache does not.
             Err(e) if e == ENOSPC => {
                 iocb.clear_direct();

@@ -66,6 +66,8 @@ pub(crate) struct DirReader<'a> {
     ahead: u64,
     /// Whether the last block asked for can't be read.
     unreadable: bool,
+    /// Whether entries were passed over because their block can't be read.
+    damaged: bool,
     assembler: LongNameAssembler,
 }
 
@@ -77,6 +79,7 @@ impl<'a> DirReader<'a> {
             current: None,
             ahead: 0,
             unreadable: false,
+            damaged: false,
             assembler: LongNameAssembler::new(),
         }
     }
@@ -159,6 +162,7 @@ impl<'a> DirReader<'a> {
                 Ok(None) => return Ok(None),
                 Err(_) if self.unreadable => {
                     // The other blocks' entries can still be used.
+                    self.damaged = true;
                     self.assembler.reset();
                     *at = (here | (self.dir.volume().block_bytes() - 1)) + 1;
                     continue;
@@ -177,6 +181,11 @@ impl<'a> DirReader<'a> {
             *at = here + SLOT;
         }
         Ok(None)
+    }
+
+    /// Whether [`next`](Self::next) has passed over entries: what it did not find may exist.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.damaged
     }
 
     fn record(&mut self, here: u64, entry: RawDirent, units: &mut Units) -> Result<Record> {
@@ -210,6 +219,9 @@ pub(crate) fn is_empty(dir: &Inode<Fat>) -> Result<bool> {
         if !name.is_dot() && !name.is_dot_dot() {
             return Ok(false);
         }
+    }
+    if reader.is_damaged() {
+        return Err(EIO);
     }
     Ok(true)
 }

@@ -26,6 +26,17 @@ const HOLD_BYTES: u64 = 1 << 20;
 /// Makes the chain at least `clusters` long. All or nothing: on error chain, FAT and free count
 /// are as before. The inode lock is held.
 pub(crate) fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
+    lengthen(inode, clusters, 0)
+}
+
+/// [`preallocate`] for a write up to byte `end`: clusters behind it are held for the next one.
+pub(crate) fn preallocate_write(inode: &Inode<Fat>, end: u64) -> Result {
+    let vol = inode.volume();
+    lengthen(inode, vol.clusters_for(end), vol.clusters_for(HOLD_BYTES))
+}
+
+/// [`preallocate`], with the next `ahead` clusters held for the file.
+fn lengthen(inode: &Inode<Fat>, clusters: u32, ahead: u32) -> Result {
     let vol = inode.volume();
     let _nofs = NofsScope::new();
     let mut chain = inode.node().chain.lock();
@@ -38,11 +49,11 @@ pub(crate) fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
         vol.commit(false)?;
         chain.cut = false;
     }
-    match extend(vol, &mut chain, want) {
+    match extend(vol, &mut chain, want, ahead) {
         Err(e) if e == ENOSPC && vol.has_pending() => {
             // Clusters that are being freed may be enough.
             vol.commit(false)?;
-            extend(vol, &mut chain, want)?;
+            extend(vol, &mut chain, want, ahead)?;
         }
         result => result?,
     }
@@ -50,11 +61,11 @@ pub(crate) fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
     Ok(())
 }
 
-/// Like [`preallocate`], but on a full volume takes what is left: at least up to byte `pos`, for a
-/// write that can be short.
+/// Like [`preallocate_write`], but on a full volume takes what is left: at least up to byte `pos`,
+/// for a write that can be short.
 pub(crate) fn preallocate_some(inode: &Inode<Fat>, pos: u64, end: u64) -> Result {
     let vol = inode.volume();
-    match preallocate(inode, vol.clusters_for(end)) {
+    match preallocate_write(inode, end) {
         Err(e) if e == ENOSPC => {
             let (have, free) = {
                 let _nofs = NofsScope::new();
@@ -72,8 +83,8 @@ pub(crate) fn preallocate_some(inode: &Inode<Fat>, pos: u64, end: u64) -> Result
 }
 
 /// Adds `want` clusters to a chain whose end is known.
-fn extend(vol: &Volume, chain: &mut Chain, want: u32) -> Result {
-    let runs = take(vol, chain, want, vol.clusters_for(HOLD_BYTES))?;
+fn extend(vol: &Volume, chain: &mut Chain, want: u32, ahead: u32) -> Result {
+    let runs = take(vol, chain, want, ahead)?;
     link(vol, chain, &runs)
 }
 

@@ -56,7 +56,8 @@ pub(crate) fn slot_number(at: u64) -> u32 {
     (at / SLOT) as u32
 }
 
-/// Runs `f` on the directory's index, which is built first if need be.
+/// Runs `f` on the directory's index, which is built first if need be. It is kept only if it is
+/// complete.
 pub(crate) fn with_index<R>(dir: &Inode<Fat>, f: impl FnOnce(&mut DirIndex) -> R) -> Result<R> {
     let _nofs = NofsScope::new();
     let mut guard = dir.node().index.lock();
@@ -69,6 +70,10 @@ pub(crate) fn with_index<R>(dir: &Inode<Fat>, f: impl FnOnce(&mut DirIndex) -> R
     let mut at = 0;
     while let Some(record) = reader.next(&mut at, &mut names.units)? {
         note(dir, &mut index, &record, &mut names)?;
+    }
+    if reader.is_damaged() {
+        index.complete = false;
+        return Ok(f(&mut index));
     }
     Ok(f(guard.insert(index)))
 }
@@ -99,13 +104,24 @@ pub(crate) fn forget(dir: &Inode<Fat>, index: &mut DirIndex, record: &Record, na
     index.gave(slot);
 }
 
-/// Finds the entry with a name in user space's character set, long or 8.3.
+/// What it means that a name was not found.
+fn absent(complete: bool) -> Result {
+    if complete {
+        Ok(())
+    } else {
+        // It may be in a block that can't be read.
+        Err(EIO)
+    }
+}
+
+/// Finds the entry with a name in user space's character set, long or 8.3. `EIO` when it may be in a
+/// block that can't be read.
 pub(crate) fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
     let vol_names = &dir.volume().names;
     let hash = vol_names.hash(name);
-    let candidates = with_index(dir, |index| index.candidates(hash))??;
+    let (candidates, complete) = with_index(dir, |index| index.candidates(hash))??;
     if candidates.is_empty() {
-        return Ok(None);
+        return absent(complete).map(|()| None);
     }
     let mut reader = DirReader::new(dir);
     let mut names = NameBuf::new()?;
@@ -119,12 +135,12 @@ pub(crate) fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
             return Ok(Some(record));
         }
     }
-    Ok(None)
+    absent(complete && !reader.is_damaged()).map(|()| None)
 }
 
-/// Whether an 8.3 name is taken.
+/// Whether an 8.3 name is taken. `EIO` as for [`find`].
 pub(crate) fn has_short(dir: &Inode<Fat>, name: &ShortName) -> Result<bool> {
-    let candidates = with_index(dir, |index| index.candidates(hash_short(name)))??;
+    let (candidates, complete) = with_index(dir, |index| index.candidates(hash_short(name)))??;
     let mut reader = DirReader::new(dir);
     let mut units: Units = [0; 260];
     for slot in candidates {
@@ -134,7 +150,7 @@ pub(crate) fn has_short(dir: &Inode<Fat>, name: &ShortName) -> Result<bool> {
             return Ok(true);
         }
     }
-    Ok(false)
+    absent(complete && !reader.is_damaged()).map(|()| false)
 }
 
 /// Changes the index for the entry at `loc`, as it is now. If that fails, the index is dropped, to
@@ -153,7 +169,10 @@ pub(crate) fn update_index(
     let result = (|| {
         let mut names = NameBuf::new()?;
         let mut at = loc.first();
-        let record = reader.next(&mut at, &mut names.units)?.ok_or(EIO)?;
+        let record = reader
+            .next(&mut at, &mut names.units)?
+            .filter(|record| record.loc.first() == loc.first())
+            .ok_or(EIO)?;
         change(index, &record, &mut names)
     })();
     if result.is_err() {

@@ -28,6 +28,8 @@ pub(crate) struct DirIndex {
     used: usize,
     /// For each number of slots: the first slot at which so many free ones may begin.
     rooms: [u32; MAX_SLOTS + 1],
+    /// Whether all entries are in it.
+    pub(crate) complete: bool,
 }
 
 /// Puts a hash and a slot number into one cell.
@@ -42,6 +44,7 @@ impl DirIndex {
             cells: KVVec::from_elem(EMPTY, 64, GFP_KERNEL)?,
             used: 0,
             rooms: [0; MAX_SLOTS + 1],
+            complete: true,
         })
     }
 
@@ -100,8 +103,9 @@ impl DirIndex {
         }
     }
 
-    /// The first slots of entries that may have a name with this hash, ascending.
-    pub(crate) fn candidates(&self, hash: u32) -> Result<Candidates> {
+    /// The first slots of entries that may have a name with this hash, ascending, and whether there
+    /// are no others.
+    pub(crate) fn candidates(&self, hash: u32) -> Result<(Candidates, bool)> {
         let mut found: Candidates = KVVec::new();
         for at in self.probe(hash) {
             match self.cells.get(at) {
@@ -115,7 +119,7 @@ impl DirIndex {
                 _ => {}
             }
         }
-        Ok(found)
+        Ok((found, self.complete))
     }
 
     /// The first slot at which `slots` free ones may begin.
