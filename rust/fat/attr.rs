@@ -6,7 +6,7 @@ use crate::ondisk::attr;
 use crate::vfs::{Dentry, Iattr, IdMap, Inode, Kstat, SetattrOps, UpdateTime};
 use kernel::prelude::*;
 
-use super::{expand, flush, node, Fat};
+use super::{expand, node, Fat};
 
 /// Mode bits that can be asked for at all.
 const VALID_MODE: u16 = 0o100000 | 0o040000 | 0o777;
@@ -22,7 +22,7 @@ impl SetattrOps for Fat {
         if let Some(size) = attr.size() {
             inode.dio_wait();
             if size > inode.size() {
-                longer(inode, size)?;
+                expand::cont_expand(inode, size)?;
                 if attr.is_size_only() {
                     return Ok(());
                 }
@@ -95,16 +95,6 @@ fn set_times(inode: &Inode<Fat>, attr: &mut Iattr<'_>) {
     attr.clear_times();
 }
 
-/// `truncate` that makes the file longer.
-fn longer(inode: &Inode<Fat>, size: u64) -> Result {
-    expand::cont_expand(inode, size)?;
-    changed(inode);
-    if inode.is_sync() {
-        flush::sync_inode(inode)?;
-    }
-    Ok(())
-}
-
 /// `truncate` that makes the file shorter.
 fn shorter(inode: &Inode<Fat>, size: u64) -> Result {
     let vol = inode.volume();
@@ -112,17 +102,12 @@ fn shorter(inode: &Inode<Fat>, size: u64) -> Result {
         let _faults = inode.invalidate_lock();
         expand::truncate(inode, size)?;
     }
-    changed(inode);
+    node::set_mtime(inode, inode.current_time());
+    inode.mark_dirty();
     node::set_archive(inode);
     if inode.is_sync() {
         node::write(inode)?;
         vol.commit(true)?;
     }
     Ok(())
-}
-
-/// The content changed now.
-fn changed(inode: &Inode<Fat>) {
-    node::set_mtime(inode, inode.current_time());
-    inode.mark_dirty();
 }

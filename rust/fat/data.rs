@@ -187,7 +187,7 @@ pub(crate) fn write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>) -> Result<usize> {
     iocb.file_modified()?;
     let pos = iocb.pos();
     let end = pos.saturating_add(from.count() as u64);
-    let before = chain_len(inode)?;
+    let before = expand::chain_len(inode)?;
     if pos > inode.size() {
         inode.dio_wait();
         expand::cont_expand(inode, pos)?;
@@ -198,38 +198,15 @@ pub(crate) fn write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>) -> Result<usize> {
         inode.dio_wait();
         iocb.buffered_write(from)
     };
-    let undone = if end > inode.size() {
-        undo(inode, before)
-    } else {
-        Ok(())
-    };
+    if end > inode.size() {
+        expand::take_back(inode, inode.size(), before);
+    }
     drop(guard);
     let written = result?;
-    if undone.is_err() {
-        inode
-            .volume()
-            .warn(fmt!("space of a write that was short could not be freed"));
-    }
     match written {
         0 => Ok(0),
         n => iocb.write_sync(n),
     }
-}
-
-fn chain_len(inode: &Inode<Fat>) -> Result<u32> {
-    let _nofs = NofsScope::new();
-    inode.node().chain.lock().len(inode.volume())
-}
-
-/// After a write that failed or was short: gives back the clusters that it allocated and did not
-/// use. What was preallocated before stays. The invalidate lock keeps page faults away meanwhile,
-/// and dropping the pages waits for writeback, so nothing maps blocks that are being freed.
-fn undo(inode: &Inode<Fat>, before: u32) -> Result {
-    let keep = before.max(inode.volume().clusters_for(inode.size()));
-    let _faults = inode.invalidate_lock();
-    inode.truncate_pagecache(inode.size());
-    expand::forget_unwritten(inode, inode.volume().round_up(inode.size()));
-    expand::release(inode, keep)
 }
 
 fn direct_write(iocb: &Kiocb<'_, Fat>, from: &IoVec<'_>, pos: u64, end: u64) -> Result<usize> {

@@ -17,7 +17,7 @@ use super::chain::Chain;
 use super::table::Change;
 use super::unwritten::Fill;
 use super::volume::Volume;
-use super::{node, Fat};
+use super::{flush, node, Fat};
 
 /// Bytes that are held behind a file that is being written, so that files written in turns do not
 /// lie in alternating clusters.
@@ -141,23 +141,63 @@ fn try_link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
     chain.append(runs, seq)
 }
 
-/// Makes a file longer: `size` is more than its size now. On failure nothing has changed. The
-/// inode lock is held.
-pub(crate) fn cont_expand(inode: &Inode<Fat>, size: u64) -> Result {
-    let vol = inode.volume();
-    inode.newsize_ok(size)?;
-    let old = inode.size();
-    let before = {
-        let _nofs = NofsScope::new();
-        let mut chain = inode.node().chain.lock();
-        chain.len(vol)?
-    };
-    preallocate(inode, vol.clusters_for(size))?;
-    if let Err(e) = grow(inode, old, size) {
-        let keep = before.max(vol.clusters_for(old));
-        return release(inode, keep).and(Err(e));
+/// Clusters in the chain of a file.
+pub(crate) fn chain_len(inode: &Inode<Fat>) -> Result<u32> {
+    let _nofs = NofsScope::new();
+    inode.node().chain.lock().len(inode.volume())
+}
+
+/// Makes sure that there is space for the first `end` bytes of a file, whatever its size. On a
+/// sync mount chain and entry are on disk on return. On failure nothing has changed. The inode lock
+/// is held.
+pub(crate) fn keep_size(inode: &Inode<Fat>, end: u64) -> Result {
+    let before = chain_len(inode)?;
+    preallocate(inode, inode.volume().clusters_for(end))?;
+    inode.mark_dirty();
+    if inode.is_sync() {
+        flush::sync_inode(inode).inspect_err(|_| take_back(inode, inode.size(), before))?;
     }
     Ok(())
+}
+
+/// Makes a file longer: `size` is more than its size now. On a sync mount zeros, chain and entry
+/// are on disk on return. On failure nothing has changed. The inode lock is held.
+pub(crate) fn cont_expand(inode: &Inode<Fat>, size: u64) -> Result {
+    inode.newsize_ok(size)?;
+    let old = inode.size();
+    let before = chain_len(inode)?;
+    preallocate(inode, inode.volume().clusters_for(size))?;
+    let done = grow(inode, old, size).and_then(|()| {
+        if inode.is_sync() {
+            flush::sync_inode(inode)
+        } else {
+            Ok(())
+        }
+    });
+    done.inspect_err(|_| take_back(inode, old, before))
+}
+
+/// After a change that failed: the file has `size` bytes, as before it, and gives back what it has
+/// more than `before` clusters. What was preallocated before stays.
+///
+/// The invalidate lock keeps page faults away meanwhile, and dropping the pages waits for
+/// writeback, so nothing maps blocks that are being freed.
+pub(crate) fn take_back(inode: &Inode<Fat>, size: u64, before: u32) {
+    let vol = inode.volume();
+    let keep = before.max(vol.clusters_for(size));
+    let _faults = inode.invalidate_lock();
+    if size < inode.size() {
+        inode.truncate_setsize(size);
+    } else {
+        inode.truncate_pagecache(size);
+    }
+    forget_unwritten(inode, vol.round_up(size));
+    // The entry in memory may claim the new size, though it did not get to the disk.
+    let undone = node::shrink_entry(inode, keep).and_then(|()| release(inode, keep));
+    inode.mark_dirty();
+    if undone.is_err() {
+        vol.warn(fmt!("space of a change that failed could not be freed"));
+    }
 }
 
 /// Moves the size from `old` to `size`; the space is there.
@@ -172,6 +212,7 @@ fn grow(inode: &Inode<Fat>, old: u64, size: u64) -> Result {
     inode.set_size(size);
     inode.pagecache_extended(old, size);
     node::set_archive(inode);
+    node::set_mtime(inode, inode.current_time());
     inode.mark_dirty();
     Ok(())
 }

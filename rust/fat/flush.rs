@@ -26,25 +26,19 @@ impl FileOps for Fat {
     }
 
     fn fallocate(inode: &Inode<Fat>, keep_size: bool, offset: u64, len: u64) -> Result {
-        let vol = inode.volume();
         if !inode.is_reg() {
             return Err(EOPNOTSUPP);
         }
         let end = offset.checked_add(len).ok_or(EFBIG)?;
         let _guard = inode.lock();
         if keep_size {
-            expand::preallocate(inode, vol.clusters_for(end))?;
-            inode.mark_dirty();
+            expand::keep_size(inode, end)
         } else if end > inode.size() {
             inode.dio_wait();
-            expand::cont_expand(inode, end)?;
+            expand::cont_expand(inode, end)
         } else {
-            return Ok(());
+            Ok(())
         }
-        if inode.is_sync() {
-            sync_inode(inode)?;
-        }
-        Ok(())
     }
 
     fn flush(inode: &Inode<Fat>, writable: bool) -> Result {
