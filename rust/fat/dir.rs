@@ -344,10 +344,18 @@ fn write_slots(
     Ok(())
 }
 
+/// The slots of a removed entry, for [`put_back`].
+pub(crate) struct Removed(KVVec<[u8; DIRENT_SIZE]>);
+
 /// Removes the entry at `loc`. The inode lock is held.
-pub(crate) fn remove(dir: &Inode<Fat>, loc: &Location) -> Result {
+pub(crate) fn remove(dir: &Inode<Fat>, loc: &Location) -> Result<Removed> {
     let vol = dir.volume();
     let mut reader = DirReader::new(dir);
+    let mut slots = KVVec::with_capacity(loc.slots as usize, GFP_KERNEL)?;
+    for i in 0..u64::from(loc.slots) {
+        let slot = reader.slot(loc.first + i * SLOT)?.ok_or(EIO)?;
+        slots.push(slot.into_bytes(), GFP_KERNEL)?;
+    }
     find::update_index(dir, &mut reader, loc, |index, record, names| {
         find::forget(dir, index, record, names);
         Ok(())
@@ -357,6 +365,16 @@ pub(crate) fn remove(dir: &Inode<Fat>, loc: &Location) -> Result {
         let (bh, offset) = reader.place(loc.first + i * SLOT)?.ok_or(EIO)?;
         vol.change_block(bh, 0, |bh| bh.write(offset, &[DELETED]))?;
     }
+    Ok(Removed(slots))
+}
+
+/// Takes a removal back. The inode lock was held all the time.
+pub(crate) fn put_back(dir: &Inode<Fat>, loc: &Location, removed: &Removed) -> Result {
+    let mut reader = DirReader::new(dir);
+    write_slots(&mut reader, loc.first, &removed.0, 0)?;
+    find::update_index(dir, &mut reader, loc, |index, record, names| {
+        find::note(dir, index, record, names)
+    });
     Ok(())
 }
 

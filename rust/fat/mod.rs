@@ -17,7 +17,8 @@
 //! | [`find`]       | finding entries by name                                      |
 //! | [`index`]      | a directory's index in memory                                |
 //! | [`readdir`]    | listing them                                                 |
-//! | [`namei`]      | lookup, create, mkdir, unlink, rmdir, rename                 |
+//! | [`namei`]      | lookup, create, mkdir, unlink, rmdir                         |
+//! | [`rename`]     | renaming                                                     |
 //! | [`node`]       | inodes                                                       |
 //! | [`attr`]       | mode, owner, times                                           |
 //! | [`commit`]     | the order in which changes reach the disk                    |
@@ -61,6 +62,7 @@ mod node;
 mod options;
 mod range;
 mod readdir;
+mod rename;
 mod superblock;
 mod table;
 mod unwritten;

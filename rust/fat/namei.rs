@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Names: lookup, create, mkdir, unlink, rmdir, rename.
+//! Names: lookup, create, mkdir, unlink, rmdir. Renaming is in [`super::rename`].
 
 use crate::ondisk::{
     longname,
@@ -20,7 +20,7 @@ use super::chain::Chain;
 use super::dir::{self, Location};
 use super::names::Units;
 use super::volume::Volume;
-use super::{expand, find, node, Fat};
+use super::{expand, find, node, rename, Fat};
 
 impl DentryOps for Fat {
     fn d_revalidate_negative(dir: &Inode<Fat>, dentry: &Dentry<Fat>, flags: LookupFlags) -> bool {
@@ -43,13 +43,13 @@ impl DentryOps for Fat {
 }
 
 /// The slots of a new entry, in disk order, the 8.3 one last.
-struct Slots {
-    list: KVVec<[u8; DIRENT_SIZE]>,
+pub(super) struct Slots {
+    pub(super) list: KVVec<[u8; DIRENT_SIZE]>,
 }
 
 impl Slots {
     /// Builds them for `given`, a name from user space; `entry` is the rest of the 8.3 slot.
-    fn new(dir: &Inode<Fat>, given: &[u8], mut entry: RawDirent) -> Result<Self> {
+    pub(super) fn new(dir: &Inode<Fat>, given: &[u8], mut entry: RawDirent) -> Result<Self> {
         let vol = dir.volume();
         let given = Fat::significant(given);
         if given.is_empty() {
@@ -87,14 +87,14 @@ impl Slots {
 }
 
 /// Notes a change of `dir`'s entries at time `now`.
-fn touch(dir: &Inode<Fat>, now: Timespec) {
+pub(super) fn touch(dir: &Inode<Fat>, now: Timespec) {
     dir.inc_version();
     node::set_mtime(dir, now);
     dir.mark_dirty();
 }
 
 /// Notes a removal from `dir` at time `now`; as in the kernel's vfat, it counts as an access, too.
-fn touch_less(dir: &Inode<Fat>, now: Timespec) {
+pub(super) fn touch_less(dir: &Inode<Fat>, now: Timespec) {
     node::set_atime(dir, now);
     touch(dir, now);
 }
@@ -106,7 +106,7 @@ fn touch_removed(inode: &Inode<Fat>, now: Timespec) {
 }
 
 /// The end of a change of `dirs`: on disk if they want it.
-fn finish(dirs: &[&Inode<Fat>]) -> Result {
+pub(super) fn finish(dirs: &[&Inode<Fat>]) -> Result {
     let Some(first) = dirs.first() else {
         return Ok(());
     };
@@ -123,12 +123,12 @@ fn finish(dirs: &[&Inode<Fat>]) -> Result {
 }
 
 /// The location of an inode's entry.
-fn location(inode: &Inode<Fat>) -> Result<Location> {
+pub(super) fn location(inode: &Inode<Fat>) -> Result<Location> {
     inode.node().entry.lock().loc.ok_or(ENOENT)
 }
 
 /// The start cluster by which a directory is known in a `..` entry: none for the root.
-fn parent_start(dir: &Inode<Fat>) -> Option<Cluster> {
+pub(super) fn parent_start(dir: &Inode<Fat>) -> Option<Cluster> {
     if node::is_root(dir) {
         None
     } else {
@@ -201,7 +201,7 @@ impl DirOps for Fat {
         let inode = make(dir, dentry, Attrs::ARCHIVE, None, now, 0)?;
         touch(dir, now);
         inode.inc_version();
-        finish(&[dir])?;
+        finish(&[dir]).inspect_err(|_| undo_make(dir, &inode))?;
         dentry.instantiate(inode);
         Ok(())
     }
@@ -219,25 +219,17 @@ impl DirOps for Fat {
             }
         };
         inode.node().chain.lock().seq = chain.seq;
-        dir.inc_nlink();
         touch(dir, now);
         inode.inc_version();
+        finish(&[dir]).inspect_err(|_| undo_make(dir, &inode))?;
+        dir.inc_nlink();
         inode.set_nlink(2);
-        finish(&[dir])?;
         dentry.instantiate(inode);
         Ok(())
     }
 
     fn unlink(dir: &Inode<Fat>, dentry: &Dentry<Fat>) -> Result {
-        let inode = dentry.inode().ok_or(ENOENT)?;
-        let now = dir.current_time();
-        dir::remove(dir, &location(inode)?)?;
-        node::detach(inode);
-        touch_less(dir, now);
-        inode.clear_nlink();
-        touch_removed(inode, now);
-        dentry.set_version(dir.query_version());
-        finish(&[dir])
+        remove_name(dir, dentry, dentry.inode().ok_or(ENOENT)?)
     }
 
     fn rmdir(dir: &Inode<Fat>, dentry: &Dentry<Fat>) -> Result {
@@ -245,15 +237,9 @@ impl DirOps for Fat {
         if !dir::is_empty(inode)? {
             return Err(ENOTEMPTY);
         }
-        let now = dir.current_time();
-        dir::remove(dir, &location(inode)?)?;
-        node::detach(inode);
-        touch_less(dir, now);
+        remove_name(dir, dentry, inode)?;
         drop_subdir(dir);
-        inode.clear_nlink();
-        touch_removed(inode, now);
-        dentry.set_version(dir.query_version());
-        finish(&[dir])
+        Ok(())
     }
 
     fn rename(
@@ -265,9 +251,9 @@ impl DirOps for Fat {
     ) -> Result {
         let inode = old.inode().ok_or(ENOENT)?;
         match new.inode() {
-            Some(other) if flags.is_exchange() => exchange(old_dir, inode, new_dir, other),
+            Some(other) if flags.is_exchange() => rename::exchange(old_dir, inode, new_dir, other),
             None if flags.is_exchange() => Err(ENOENT),
-            target => move_entry(old_dir, inode, new_dir, new, target),
+            target => rename::move_entry(old_dir, inode, new_dir, new, target),
         }
     }
 }
@@ -295,9 +281,45 @@ fn make(
     node::get(dir.sb(), &RawDirent::from_bytes(*last), loc).inspect_err(|_| undo_add(dir, &loc))
 }
 
+/// Takes back a file or directory that was just made, because it could not be made durable.
+fn undo_make(dir: &Inode<Fat>, inode: &Inode<Fat>) {
+    if let Ok(loc) = location(inode) {
+        undo_add(dir, &loc);
+        node::detach(inode);
+        inode.clear_nlink();
+    }
+}
+
+/// Removes the entry of `inode`, whose clusters are freed when nobody uses it any more. On failure it
+/// is still there.
+fn remove_name(dir: &Inode<Fat>, dentry: &Dentry<Fat>, inode: &Inode<Fat>) -> Result {
+    let now = dir.current_time();
+    let loc = location(inode)?;
+    let removed = dir::remove(dir, &loc)?;
+    node::detach(inode);
+    touch_less(dir, now);
+    if let Err(e) = finish(&[dir]) {
+        undo_remove(dir, &loc, &removed);
+        node::attach(inode, loc);
+        return Err(e);
+    }
+    inode.clear_nlink();
+    touch_removed(inode, now);
+    dentry.set_version(dir.query_version());
+    Ok(())
+}
+
+/// Takes back a removal.
+pub(super) fn undo_remove(dir: &Inode<Fat>, loc: &Location, removed: &dir::Removed) {
+    if dir::put_back(dir, loc, removed).is_err() {
+        dir.volume()
+            .corrupt(fmt!("a removed entry could not be put back"));
+    }
+}
+
 /// Takes back an entry that was just added. If that fails, too, the volume is treated as corrupt:
 /// what the entry refers to must not be used for anything else.
-fn undo_add(dir: &Inode<Fat>, loc: &Location) {
+pub(super) fn undo_add(dir: &Inode<Fat>, loc: &Location) {
     if dir::remove(dir, loc).is_err() {
         dir.volume()
             .corrupt(fmt!("an entry could not be taken back"));
@@ -305,7 +327,7 @@ fn undo_add(dir: &Inode<Fat>, loc: &Location) {
 }
 
 /// Takes a subdirectory's `..` off the link count.
-fn drop_subdir(dir: &Inode<Fat>) {
+pub(super) fn drop_subdir(dir: &Inode<Fat>) {
     if dir.nlink() >= 3 {
         dir.drop_nlink();
     } else {
@@ -314,155 +336,4 @@ fn drop_subdir(dir: &Inode<Fat>) {
             dir.nlink()
         ));
     }
-}
-
-/// Moves `inode` from its entry in `old_dir` to the name `new` in `new_dir`, in place of `target`.
-fn move_entry(
-    old_dir: &Inode<Fat>,
-    inode: &Inode<Fat>,
-    new_dir: &Inode<Fat>,
-    new: &Dentry<Fat>,
-    target: Option<&Inode<Fat>>,
-) -> Result {
-    let vol = old_dir.volume();
-    let now = old_dir.current_time();
-    let old_loc = location(inode)?;
-    let raw = dir::read(old_dir, &old_loc)?;
-    let after = inode.node().chain.lock().seq;
-    let moves_dir = inode.is_dir() && old_dir.ino() != new_dir.ino();
-    // The new name first; on disk before the old one goes, unless one write does both.
-    let (new_loc, undo) = match target {
-        Some(target) => {
-            if target.is_dir() && !dir::is_empty(target)? {
-                return Err(ENOTEMPTY);
-            }
-            let loc = location(target)?;
-            let replaced = dir::read(new_dir, &loc)?;
-            // From here on nobody writes the target's attributes into its entry.
-            node::detach(target);
-            if let Err(e) = replace_content(new_dir, &loc, &raw, after) {
-                node::attach(target, loc);
-                return Err(e);
-            }
-            (loc, Undo::Restore(target, replaced))
-        }
-        None => {
-            let slots = Slots::new(new_dir, new.name(), raw)?;
-            let loc = dir::add(new_dir, &slots.list, after)?;
-            touch(new_dir, now);
-            (loc, Undo::Remove)
-        }
-    };
-    node::attach(inode, new_loc);
-    inode.mark_dirty();
-    let together = old_dir.ino() == new_dir.ino() && dir::share_block(old_dir, &old_loc, &new_loc);
-    let result = (|| {
-        if moves_dir {
-            dir::set_parent(inode, parent_start(new_dir))?;
-        }
-        if !together {
-            vol.commit(false)?;
-        }
-        dir::remove(old_dir, &old_loc)
-    })();
-    if let Err(e) = result {
-        node::attach(inode, old_loc);
-        undo.run(new_dir, &new_loc);
-        if moves_dir && dir::set_parent(inode, parent_start(old_dir)).is_err() {
-            vol.warn(fmt!("\"..\" of a directory could not be set back"));
-        }
-        return Err(e);
-    }
-    touch_less(old_dir, now);
-    settle_links(inode, old_dir, new_dir, target);
-    finish(&[old_dir, new_dir, inode])
-}
-
-/// How to take back the new name of a rename that failed.
-enum Undo<'a> {
-    /// It was new.
-    Remove,
-    /// It was this inode's, with this entry.
-    Restore(&'a Inode<Fat>, RawDirent),
-}
-
-impl Undo<'_> {
-    fn run(self, dir: &Inode<Fat>, loc: &Location) {
-        match self {
-            Undo::Remove => undo_add(dir, loc),
-            Undo::Restore(target, entry) => {
-                if replace_content(dir, loc, &entry, 0).is_err() {
-                    dir.volume()
-                        .corrupt(fmt!("a replaced entry could not be restored"));
-                }
-                node::attach(target, *loc);
-                target.mark_dirty();
-            }
-        }
-    }
-}
-
-/// Gives the entry at `loc` the content of `from`; the name stays.
-fn replace_content(dir: &Inode<Fat>, loc: &Location, from: &RawDirent, after: u64) -> Result {
-    dir::rewrite(dir, loc, after, |entry| {
-        let (name, lcase) = (entry.name(), entry.lcase());
-        *entry = *from;
-        entry.set_name(name);
-        entry.set_lcase(lcase);
-    })
-}
-
-/// Link counts after a rename.
-fn settle_links(
-    inode: &Inode<Fat>,
-    old_dir: &Inode<Fat>,
-    new_dir: &Inode<Fat>,
-    target: Option<&Inode<Fat>>,
-) {
-    if inode.is_dir() && old_dir.ino() != new_dir.ino() {
-        drop_subdir(old_dir);
-        new_dir.inc_nlink();
-    }
-    if let Some(target) = target {
-        if target.is_dir() {
-            drop_subdir(new_dir);
-        }
-        target.clear_nlink();
-    }
-}
-
-/// Swaps the entries of two inodes; both names stay where they are.
-fn exchange(dir_a: &Inode<Fat>, a: &Inode<Fat>, dir_b: &Inode<Fat>, b: &Inode<Fat>) -> Result {
-    let now = dir_a.current_time();
-    let (loc_a, loc_b) = (location(a)?, location(b)?);
-    let (raw_a, raw_b) = (dir::read(dir_a, &loc_a)?, dir::read(dir_b, &loc_b)?);
-    let after = a.node().chain.lock().seq;
-    let after = after.max(b.node().chain.lock().seq);
-    // From here on nobody writes attributes into the entries.
-    node::detach(a);
-    node::detach(b);
-    let result = replace_content(dir_b, &loc_b, &raw_a, after)
-        .and_then(|()| replace_content(dir_a, &loc_a, &raw_b, after));
-    let (new_a, new_b) = match result {
-        Ok(()) => (loc_b, loc_a),
-        Err(_) => (loc_a, loc_b),
-    };
-    node::attach(a, new_a);
-    node::attach(b, new_b);
-    a.mark_dirty();
-    b.mark_dirty();
-    // After a failure the inodes' own attributes go back to their entries.
-    result?;
-    if dir_a.ino() != dir_b.ino() {
-        for (inode, from, to) in [(a, dir_a, dir_b), (b, dir_b, dir_a)] {
-            if inode.is_dir() {
-                dir::set_parent(inode, parent_start(to))?;
-                drop_subdir(from);
-                to.inc_nlink();
-            }
-        }
-        touch(dir_b, now);
-    }
-    touch(dir_a, now);
-    finish(&[dir_a, dir_b, a, b])
 }
