@@ -173,7 +173,9 @@ impl Volume {
     /// Like [`commit`](Self::commit), and the FAT blocks of freed clusters, too, which otherwise
     /// follow when there is more to write: nothing is left to be done.
     pub(crate) fn settle(&self) -> Result {
-        self.commit(false)?;
+        let _nofs = NofsScope::new();
+        let _one = self.commit.lock();
+        self.commit_steps()?;
         self.sync_fat()?;
         self.disk.flush()
     }

@@ -4,6 +4,9 @@
 //!
 //! A position is a byte in the directory. The root has no `.` and `..` on disk: they are at
 //! positions 0 and 1, and its first entry is at 2.
+//!
+//! Entries in a block that can't be read are passed over. The position remembers it, and at the end
+//! of the listing the reader is told, by `EIO`.
 
 use crate::ondisk::{Attrs, ShortName};
 use crate::vfs::{DirContext, Inode};
@@ -15,6 +18,9 @@ use super::{node, Fat};
 
 /// The position of the root's first entry.
 const AFTER_DOTS: u64 = 2;
+
+/// Set in positions once entries were passed over; above all positions in a directory.
+const DAMAGED: u64 = 1 << 24;
 
 /// An entry for user space.
 pub(crate) struct Listed {
@@ -31,11 +37,14 @@ pub(crate) struct Lister<'a> {
     units: Units,
     bytes: KBox<[u8; MAX_NAME_BYTES]>,
     at: u64,
+    /// Whether entries were passed over before.
+    damaged: bool,
 }
 
 impl<'a> Lister<'a> {
     /// Starts at position `pos`. The caller holds the inode lock shared.
     pub(crate) fn new(dir: &'a Inode<Fat>, pos: u64) -> Result<Self> {
+        let (damaged, pos) = (pos & DAMAGED != 0, pos & !DAMAGED);
         let at = if node::is_root(dir) && pos <= AFTER_DOTS {
             0
         } else {
@@ -47,6 +56,7 @@ impl<'a> Lister<'a> {
             units: [0; 260],
             bytes: KBox::new([0u8; MAX_NAME_BYTES], GFP_KERNEL)?,
             at,
+            damaged,
         })
     }
 
@@ -56,11 +66,21 @@ impl<'a> Lister<'a> {
     }
 
     fn position(&self, at: u64) -> u64 {
-        if node::is_root(self.dir) {
+        let at = if node::is_root(self.dir) {
             at.max(AFTER_DOTS)
         } else {
             at
+        };
+        if self.is_damaged() {
+            at | DAMAGED
+        } else {
+            at
         }
+    }
+
+    /// Whether entries were passed over, here or before.
+    fn is_damaged(&self) -> bool {
+        self.damaged || self.reader.is_damaged()
     }
 
     /// The next entry that can be shown, with its position.
@@ -105,11 +125,13 @@ impl<'a> Lister<'a> {
     }
 }
 
-/// `readdir`.
+/// `readdir`. `EIO` at the end if entries had to be passed over.
 pub(crate) fn list(dir: &Inode<Fat>, ctx: &mut DirContext<'_>) -> Result {
+    let begin = ctx.pos();
     if node::is_root(dir) && !ctx.emit_dots() {
         return Ok(());
     }
+    let mut reported = ctx.pos() != begin;
     let mut lister = Lister::new(dir, ctx.pos())?;
     while let Some((pos, listed)) = lister.next()? {
         ctx.set_pos(pos);
@@ -125,7 +147,13 @@ pub(crate) fn list(dir: &Inode<Fat>, ctx: &mut DirContext<'_>) -> Result {
         if !ctx.emit(lister.name(&listed), ino, is_dir) {
             return Ok(());
         }
+        reported = true;
         ctx.set_pos(lister.pos());
+    }
+    if lister.is_damaged() && !reported {
+        // A call that has reported entries can't fail: the next one does, once.
+        ctx.set_pos(lister.pos() & !DAMAGED);
+        return Err(EIO);
     }
     ctx.set_pos(lister.pos());
     Ok(())

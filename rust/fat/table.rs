@@ -55,6 +55,17 @@ impl Table {
         !self.dirty.is_empty()
     }
 
+    /// After a failed write: `blocks` are dirty still.
+    fn dirty_again(&mut self, mut blocks: RangeSet) {
+        core::mem::swap(&mut self.dirty, &mut blocks);
+        for (start, end) in blocks.iter() {
+            if self.dirty.insert(start, end).is_err() {
+                // Without memory for the ranges between, these are written, too.
+                self.dirty.widen(start, end);
+            }
+        }
+    }
+
     /// Makes the changes in the buffers of the primary FAT and the mirrors. On error nothing has
     /// changed.
     pub(crate) fn apply(&mut self, vol: &Volume, changes: &[Change]) -> Result {
@@ -258,7 +269,8 @@ impl Volume {
     }
 
     /// Writes every changed FAT block, primary and mirrors in one submission, and waits. Returns
-    /// the sequence number up to which changes are on disk. On error the blocks stay dirty.
+    /// the sequence number up to which changes are on disk. On error the blocks stay dirty. The
+    /// caller holds the commit lock, so that nobody takes blocks on their way for written.
     pub(crate) fn sync_fat(&self) -> Result<u64> {
         let (blocks, seq) = {
             let mut table = self.table.lock();
@@ -272,11 +284,7 @@ impl Volume {
         let mut table = self.table.lock();
         match result {
             Ok(()) => table.synced = table.synced.max(seq),
-            Err(_) => {
-                for (start, end) in blocks.iter() {
-                    table.dirty.insert(start, end)?;
-                }
-            }
+            Err(_) => table.dirty_again(blocks),
         }
         result.map(|()| seq)
     }
