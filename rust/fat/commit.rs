@@ -7,12 +7,13 @@
 //! [`Volume::commit`] writes them in steps, each waited for before the next:
 //!
 //! 1. new blocks of directories, and every changed FAT block, primary and mirrors together;
-//! 2. directory blocks: names, starts, sizes;
-//! 3. ends of chains that became shorter;
-//! 4. freed clusters, which only now are free in the FAT and may be allocated again.
+//! 2. links from the old ends of chains to what was added, where one write could not do both;
+//! 3. directory blocks: names, starts, sizes;
+//! 4. ends of chains that became shorter;
+//! 5. freed clusters, which only now are free in the FAT and may be allocated again.
 //!
 //! A directory block that was changed stays *pinned*: its buffer is referenced and modified but
-//! not marked dirty, so neither the flusher nor reclaim touches it before step 2. On a device with
+//! not marked dirty, so neither the flusher nor reclaim touches it before step 3. On a device with
 //! a volatile write cache the cache is flushed between the steps.
 
 use crate::ondisk::{Cluster, FatEntry};
@@ -34,16 +35,29 @@ struct Pinned {
     after: u64,
 }
 
+/// What one entry of a chain will be: the FAT does not show it yet.
+struct Loose {
+    /// The start of the chain.
+    chain: Cluster,
+    /// The entry.
+    at: Cluster,
+    then: FatEntry,
+}
+
 /// Changes that wait.
 pub(crate) struct Pending {
     /// Blocks that nothing on disk refers to yet.
     new_blocks: KVVec<BufferHead>,
+    /// Former ends of chains that go on.
+    links: KVVec<Loose>,
     /// Sorted by block number.
     pinned: KVVec<Pinned>,
-    /// Clusters whose chain ends there now.
-    ends: KVVec<Cluster>,
+    /// New ends of chains.
+    ends: KVVec<Loose>,
     /// Clusters to be freed.
     frees: KVVec<Run>,
+    /// How many of `ends` and of `frees` only waited for blocks that are on disk now.
+    ready: (usize, usize),
 }
 
 impl Pending {
@@ -51,14 +65,17 @@ impl Pending {
     pub(crate) fn new() -> Self {
         Self {
             new_blocks: KVVec::new(),
+            links: KVVec::new(),
             pinned: KVVec::new(),
             ends: KVVec::new(),
             frees: KVVec::new(),
+            ready: (0, 0),
         }
     }
 
     fn is_empty(&self) -> bool {
         self.new_blocks.is_empty()
+            && self.links.is_empty()
             && self.pinned.is_empty()
             && self.ends.is_empty()
             && self.frees.is_empty()
@@ -86,6 +103,29 @@ impl Pending {
 /// Clusters in all of `runs`.
 fn total(runs: &[Run]) -> u64 {
     runs.iter().map(|run| u64::from(run.len)).sum()
+}
+
+/// The first entries of a list are in the FAT now.
+fn settled(list: &mut KVVec<Loose>, count: usize) {
+    let mut index = 0;
+    list.retain(|_| {
+        index += 1;
+        index > count
+    });
+}
+
+/// The changes of the FAT that a list stands for.
+fn changes(list: &[Loose]) -> Result<KVVec<Change>> {
+    let mut changes = KVVec::with_capacity(list.len(), GFP_KERNEL)?;
+    for loose in list {
+        let run = Run {
+            first: loose.at,
+            len: 1,
+        };
+        let then = Some(loose.then);
+        changes.push(Change { run, then }, GFP_KERNEL)?;
+    }
+    Ok(changes)
 }
 
 /// Step 1 for new blocks. The lock stays held: they are few, and none may be missed.
@@ -124,16 +164,43 @@ impl Volume {
         Ok(())
     }
 
+    /// Changes the FAT and, when that is on disk, has the chain that starts at `chain` go on behind
+    /// `tail` with `next`. Returns the number of the change. On error nothing has changed.
+    pub(crate) fn link_later(
+        &self,
+        (chain, tail): (Cluster, Cluster),
+        next: Cluster,
+        changes: &[Change],
+    ) -> Result<u64> {
+        let mut pending = self.pending.lock();
+        pending.links.reserve(1, GFP_KERNEL)?;
+        let seq = {
+            let mut table = self.table.lock();
+            table.apply(self, changes)?;
+            table.seq
+        };
+        let link = Loose {
+            chain,
+            at: tail,
+            then: FatEntry::Next(next),
+        };
+        pending.links.push(link, GFP_KERNEL)?;
+        self.loose.fetch_add(1, Ordering::Release);
+        self.commit_later();
+        Ok(seq)
+    }
+
     /// Registers clusters that become free when the changes made so far are on disk; `end` is the
-    /// cluster that then ends what is left of their chain.
-    pub(crate) fn free_later(&self, end: Option<Cluster>, runs: &[Run]) -> Result {
+    /// start of their chain and the cluster that then ends what is left of it.
+    pub(crate) fn free_later(&self, end: Option<(Cluster, Cluster)>, runs: &[Run]) -> Result {
         let _nofs = NofsScope::new();
         let mut pending = self.pending.lock();
         pending.ends.reserve(1, GFP_KERNEL)?;
         pending.frees.reserve(runs.len(), GFP_KERNEL)?;
-        if let Some(end) = end {
-            pending.ends.push(end, GFP_KERNEL)?;
-            self.cuts.fetch_add(1, Ordering::Release);
+        if let Some((chain, at)) = end {
+            let then = FatEntry::End;
+            pending.ends.push(Loose { chain, at, then }, GFP_KERNEL)?;
+            self.loose.fetch_add(1, Ordering::Release);
         }
         for run in runs {
             pending.frees.push(*run, GFP_KERNEL)?;
@@ -143,9 +210,14 @@ impl Volume {
         Ok(())
     }
 
-    /// Whether there are chains whose new end the FAT does not show yet.
-    pub(crate) fn has_cuts(&self) -> bool {
-        self.cuts.load(Ordering::Acquire) != 0
+    /// Whether the FAT does not show yet how the chain that starts at `chain` goes on, or where it
+    /// ends.
+    pub(crate) fn is_loose(&self, chain: Cluster) -> bool {
+        if self.loose.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let pending = self.pending.lock();
+        Iterator::chain(pending.links.iter(), pending.ends.iter()).any(|l| l.chain == chain)
     }
 
     /// Whether so much waits that the task that adds to it should commit.
@@ -184,23 +256,36 @@ impl Volume {
         if !self.has_pending() {
             return Ok(());
         }
-        self.write_new_blocks()?;
+        // Those that are registered by now go on to clusters that are written in step 1.
+        let (links, count) = {
+            let mut pending = self.pending.lock();
+            write_new(&mut pending)?;
+            (changes(&pending.links)?, pending.links.len())
+        };
         let synced = self.sync_fat()?;
         self.barrier()?;
-        let (ends, frees) = self.write_pinned(synced)?;
-        let result = if ends.is_empty() && frees.is_empty() {
-            Ok(())
-        } else {
-            self.barrier().and_then(|()| self.free_now(&ends, &frees))
-        };
-        self.cuts.fetch_sub(ends.len(), Ordering::Release);
-        self.pending_free
-            .fetch_sub(total(&frees), Ordering::Relaxed);
-        if result.is_err() {
-            // Lost until the next mount finds them; nothing else refers to them.
-            self.warn(fmt!("freed clusters could not be written to the FAT"));
+        let linked = self.change_fat(&links)?;
+        self.settle_loose(count, |pending| &mut pending.links);
+        self.write_pinned(synced.max(linked))?;
+        self.write_ends()?;
+        self.free_pending()
+    }
+
+    /// Changes the FAT and has that on disk. Returns up to which change it is there.
+    fn change_fat(&self, changes: &[Change]) -> Result<u64> {
+        if changes.is_empty() {
+            return Ok(0);
         }
-        result
+        self.table.lock().apply(self, changes)?;
+        let synced = self.sync_fat()?;
+        self.barrier()?;
+        Ok(synced)
+    }
+
+    /// The FAT shows the first `count` entries of a list now.
+    fn settle_loose(&self, count: usize, list: impl FnOnce(&mut Pending) -> &mut KVVec<Loose>) {
+        settled(list(&mut self.pending.lock()), count);
+        self.loose.fetch_sub(count, Ordering::Release);
     }
 
     /// One flush between two steps, where the device could reorder them.
@@ -211,21 +296,21 @@ impl Volume {
         Ok(())
     }
 
-    fn write_new_blocks(&self) -> Result {
-        write_new(&mut self.pending.lock())
-    }
-
-    /// Step 2. Returns what can be freed after it.
-    fn write_pinned(&self, mut synced: u64) -> Result<(KVVec<Cluster>, KVVec<Run>)> {
-        let (pinned, ends, frees) = {
+    /// Step 3. What follows it depends on what was registered before.
+    fn write_pinned(&self, mut synced: u64) -> Result {
+        let pinned = {
             let mut pending = self.pending.lock();
             // Changes that came in meanwhile may need more of the FAT; while the lock is held no
             // further ones come.
-            let more = !pending.new_blocks.is_empty();
+            let more = !pending.new_blocks.is_empty() || !pending.links.is_empty();
             if more || pending.pinned.iter().any(|p| p.after > synced) {
                 write_new(&mut pending)?;
                 synced = self.sync_fat()?;
                 self.barrier()?;
+                let count = pending.links.len();
+                synced = synced.max(self.change_fat(&changes(&pending.links)?)?);
+                settled(&mut pending.links, count);
+                self.loose.fetch_sub(count, Ordering::Release);
             }
             let pinned = core::mem::replace(&mut pending.pinned, KVVec::new());
             Plug::run(|| {
@@ -234,70 +319,86 @@ impl Volume {
                     p.bh.submit_write();
                 }
             });
-            (
-                pinned,
-                core::mem::replace(&mut pending.ends, KVVec::new()),
-                core::mem::replace(&mut pending.frees, KVVec::new()),
-            )
+            // From here on there may be ends and frees that depend on later changes of blocks.
+            pending.ready = (pending.ends.len(), pending.frees.len());
+            pinned
         };
         let result = pinned.iter().map(|p| p.bh.wait()).fold(Ok(()), Result::and);
-        if let Err(e) = result {
-            self.put_back(pinned, &ends, &frees);
-            return Err(e);
+        if result.is_err() {
+            self.pin_again(pinned);
         }
-        Ok((ends, frees))
+        result
     }
 
-    /// After a failed write: all waits again.
-    fn put_back(&self, pinned: KVVec<Pinned>, ends: &[Cluster], frees: &[Run]) {
+    /// After a failed write: all blocks wait again.
+    fn pin_again(&self, pinned: KVVec<Pinned>) {
         let mut pending = self.pending.lock();
+        pending.ready = (0, 0);
         for p in pinned {
             if pending.pin(&p.bh, p.after).is_err() {
                 p.bh.mark_dirty();
             }
         }
-        let ends = pending.ends.extend_from_slice(ends, GFP_KERNEL);
-        let frees = pending.frees.extend_from_slice(frees, GFP_KERNEL);
-        if ends.is_err() || frees.is_err() {
-            self.warn(fmt!("freed clusters are lost until the volume is checked"));
-        }
     }
 
-    /// Steps 3 and 4.
-    fn free_now(&self, ends: &[Cluster], frees: &[Run]) -> Result {
-        if !ends.is_empty() {
-            let mut changes = KVVec::with_capacity(ends.len(), GFP_KERNEL)?;
-            for &first in ends {
-                changes.push(
-                    Change {
-                        run: Run { first, len: 1 },
-                        then: Some(FatEntry::End),
-                    },
-                    GFP_KERNEL,
-                )?;
+    /// Step 4.
+    fn write_ends(&self) -> Result {
+        let (ends, count) = {
+            let pending = self.pending.lock();
+            let count = pending.ready.0;
+            if pending.ready == (0, 0) {
+                return Ok(());
             }
-            self.table.lock().apply(self, &changes)?;
-            self.sync_fat()?;
-            self.barrier()?;
+            (changes(pending.ends.get(..count).unwrap_or(&[]))?, count)
+        };
+        self.barrier()?;
+        self.change_fat(&ends)?;
+        self.settle_loose(count, |pending| &mut pending.ends);
+        Ok(())
+    }
+
+    /// Step 5.
+    fn free_pending(&self) -> Result {
+        let frees = {
+            let mut pending = self.pending.lock();
+            let (_, count) = core::mem::take(&mut pending.ready);
+            let mut later = KVVec::new();
+            later.extend_from_slice(pending.frees.get(count..).unwrap_or(&[]), GFP_KERNEL)?;
+            let mut frees = core::mem::replace(&mut pending.frees, later);
+            frees.truncate(count);
+            frees
+        };
+        let freed = self.free_now(&frees);
+        if freed.is_err() {
+            let mut pending = self.pending.lock();
+            if pending.frees.extend_from_slice(&frees, GFP_KERNEL).is_err() {
+                self.warn(fmt!("freed clusters are lost until the volume is checked"));
+            }
+            return freed;
         }
+        self.pending_free
+            .fetch_sub(total(&frees), Ordering::Relaxed);
+        if self.disk.is_sync() && !frees.is_empty() {
+            self.sync_fat()?;
+        }
+        Ok(())
+    }
+
+    /// Makes clusters free in the FAT in memory. Nothing refers to them any more, and nobody can
+    /// allocate them yet.
+    fn free_now(&self, frees: &[Run]) -> Result {
         if frees.is_empty() {
             return Ok(());
         }
-        // Nothing refers to them any more, and nobody can allocate them yet.
         self.discard(frees);
         let mut changes = KVVec::with_capacity(frees.len(), GFP_KERNEL)?;
         for &run in frees {
             changes.push(Change { run, then: None }, GFP_KERNEL)?;
         }
-        {
-            let mut table = self.table.lock();
-            table.apply(self, &changes)?;
-            for run in frees {
-                table.free.release(run);
-            }
-        }
-        if self.disk.is_sync() {
-            self.sync_fat()?;
+        let mut table = self.table.lock();
+        table.apply(self, &changes)?;
+        for run in frees {
+            table.free.release(run);
         }
         Ok(())
     }

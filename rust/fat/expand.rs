@@ -121,22 +121,36 @@ pub(crate) fn link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
 }
 
 fn try_link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
-    let tail = chain.tail(vol)?;
+    let tail = chain.tail(vol)?.map(|first| Run { first, len: 1 });
+    // The link from the tail must not reach the disk before what it leads to: either one block
+    // holds it all, or the link is made later.
+    let one_block = Iterator::chain(tail.iter(), runs)
+        .map(|run| vol.fat_blocks(run))
+        .try_fold(None, |block, (start, end)| {
+            let same = block.is_none_or(|block| block == start) && end == start + 1;
+            same.then_some(Some(start))
+        })
+        .is_some();
+    let with_tail = tail.filter(|_| one_block);
     chain.reserve(runs.len())?;
     let mut changes = KVVec::with_capacity(runs.len() + 1, GFP_KERNEL)?;
-    let tail = tail.map(|first| Run { first, len: 1 });
-    let mut nexts = runs.iter().skip(usize::from(tail.is_none()));
-    for run in Iterator::chain(tail.iter(), runs) {
+    let mut nexts = runs.iter().skip(usize::from(with_tail.is_none()));
+    for run in Iterator::chain(with_tail.iter(), runs) {
         let then = Some(match nexts.next() {
             Some(next) => FatEntry::Next(next.first),
             None => FatEntry::End,
         });
         changes.push(Change { run: *run, then }, GFP_KERNEL)?;
     }
-    let seq = {
-        let mut table = vol.table.lock();
-        table.apply(vol, &changes)?;
-        table.seq
+    let seq = match (chain.start(), tail, runs.first()) {
+        (Some(start), Some(tail), Some(next)) if !one_block => {
+            vol.link_later((start, tail.first), next.first, &changes)?
+        }
+        _ => {
+            let mut table = vol.table.lock();
+            table.apply(vol, &changes)?;
+            table.seq
+        }
     };
     chain.append(runs, seq)
 }
@@ -309,6 +323,7 @@ pub(crate) fn release(inode: &Inode<Fat>, keep: u32) -> Result {
         return Ok(());
     }
     let (end, gone) = chain.cut(vol, keep)?;
+    let end = chain.start().zip(end);
     chain.cut = end.is_some();
     inode.node().layout.fetch_add(1, Ordering::Release);
     drop(chain);

@@ -218,8 +218,7 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
     let start = vol.start_of(entry)?;
     let mode = attr::make_mode(attrs, &entry.name().extension(), &modes);
     new.set_mode(mode);
-    if vol.has_cuts() {
-        // The FAT still shows more of a chain than there is.
+    if start.is_some_and(|start| vol.is_loose(start)) {
         vol.commit(false)?;
     }
     *new.node().chain.lock() = Chain::new(start, max_clusters(vol, is_dir));

@@ -247,7 +247,7 @@ impl Volume {
     }
 
     /// The blocks of a FAT copy in which the entries of `run` lie, as `start..end`.
-    fn fat_blocks(&self, run: &Run) -> (u64, u64) {
+    pub(crate) fn fat_blocks(&self, run: &Run) -> (u64, u64) {
         let ty = self.geo.fat_type();
         let bits = self.geo.sector_bits();
         let start = fat::entry_byte_offset(ty, run.first) >> bits;

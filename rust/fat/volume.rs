@@ -46,8 +46,8 @@ pub(crate) struct Volume {
     pub(crate) unsettled: Mutex<KVVec<ARef<Inode<Fat>>>>,
     /// Clusters in `pending` that will be free.
     pub(crate) pending_free: AtomicU64,
-    /// Chains whose new end the FAT does not show yet.
-    pub(crate) cuts: AtomicUsize,
+    /// Chains in `pending` that the FAT does not show yet as they are.
+    pub(crate) loose: AtomicUsize,
     /// Whether the volume was marked dirty when it was mounted.
     pub(crate) was_dirty: AtomicBool,
     next_ino: AtomicU64,
@@ -85,7 +85,7 @@ impl Volume {
             write_ends <- WriteEnds::new(),
             unsettled <- new_mutex!(KVVec::new(), "rvfat unsettled"),
             pending_free: AtomicU64::new(0),
-            cuts: AtomicUsize::new(0),
+            loose: AtomicUsize::new(0),
             next_ino: AtomicU64::new(ROOT_INO + 1),
         })
     }
