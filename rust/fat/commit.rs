@@ -158,7 +158,6 @@ impl Volume {
         let mut pending = self.pending.lock();
         pending.new_blocks.reserve(blocks.len(), GFP_KERNEL)?;
         for bh in blocks {
-            bh.mark_dirty();
             pending.new_blocks.push(bh, GFP_KERNEL)?;
         }
         Ok(())
@@ -222,7 +221,7 @@ impl Volume {
 
     /// Whether so much waits that the task that adds to it should commit.
     pub(crate) fn should_commit(&self) -> bool {
-        self.pending.lock().pinned.len() > MAX_PINNED
+        self.pending.lock().pinned.len() > MAX_PINNED || self.table.lock().is_large()
     }
 
     /// Whether anything waits to be written.
@@ -315,7 +314,6 @@ impl Volume {
             let pinned = core::mem::replace(&mut pending.pinned, KVVec::new());
             Plug::run(|| {
                 for p in pinned.iter().filter(|p| p.after <= synced) {
-                    p.bh.mark_dirty();
                     p.bh.submit_write();
                 }
             });
@@ -336,7 +334,8 @@ impl Volume {
         pending.ready = (0, 0);
         for p in pinned {
             if pending.pin(&p.bh, p.after).is_err() {
-                p.bh.mark_dirty();
+                // The flusher may still get it to the disk.
+                p.bh.submit_write();
             }
         }
     }

@@ -413,9 +413,6 @@ fn grow(dir: &Inode<Fat>, end: u64, bytes: u64) -> Result {
             for _ in 0..run.len {
                 let c = cluster.ok_or(EIO)?;
                 let blocks = zero_cluster(dir, c)?;
-                for bh in &blocks {
-                    bh.mark_dirty();
-                }
                 BufferHead::sync_all(blocks.iter())?;
                 cluster = c.checked_add(1);
             }

@@ -32,7 +32,11 @@ pub(crate) fn preallocate(inode: &Inode<Fat>, clusters: u32) -> Result {
 /// [`preallocate`] for a write up to byte `end`: clusters behind it are held for the next one.
 pub(crate) fn preallocate_write(inode: &Inode<Fat>, end: u64) -> Result {
     let vol = inode.volume();
-    lengthen(inode, vol.clusters_for(end), vol.clusters_for(HOLD_BYTES))
+    lengthen(inode, vol.clusters_for(end), vol.clusters_for(HOLD_BYTES))?;
+    if vol.should_commit() {
+        vol.commit(false)?;
+    }
+    Ok(())
 }
 
 /// [`preallocate`], with the next `ahead` clusters held for the file.

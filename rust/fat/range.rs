@@ -23,11 +23,6 @@ impl RangeSet {
         Ok(self.ranges.reserve(more, GFP_KERNEL)?)
     }
 
-    /// Whether nothing is in the set.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
-
     /// The ranges, `start..end`, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.ranges.iter().copied()
@@ -109,23 +104,6 @@ impl RangeSet {
             }
         }
         self.splice(from, to, keep.get(..n).unwrap_or(&[]))
-    }
-
-    /// Adds `start..end` and whatever lies between it and the last range before, or the first. Never
-    /// needs memory, unless the set is empty.
-    pub(crate) fn widen(&mut self, start: u64, end: u64) {
-        let at = self.first_ending(start, true).saturating_sub(1);
-        let Some(range) = self.ranges.get_mut(at) else {
-            return;
-        };
-        let (lo, hi) = (range.0.min(start), range.1.max(end));
-        // Room for one range is there: that of the one replaced.
-        let to = self.ranges.partition_point(|&(s, _)| s <= hi);
-        let hi = to
-            .checked_sub(1)
-            .and_then(|i| self.ranges.get(i))
-            .map_or(hi, |r| r.1.max(hi));
-        let _ = self.splice(at, to, &[(lo, hi)]);
     }
 
     /// The first range that ends after `at`.

@@ -280,7 +280,6 @@ impl Volume {
             state & !STATE_DIRTY
         };
         bh.write(offset, &[new])?;
-        bh.mark_dirty();
         crate::vfs::BufferHead::sync_all(core::iter::once(&bh))?;
         self.disk.flush()
     }
@@ -309,7 +308,6 @@ impl Volume {
             return Ok(());
         }
         bh.write(0, &new)?;
-        bh.mark_dirty();
         crate::vfs::BufferHead::sync_all(core::iter::once(&bh))
     }
 }

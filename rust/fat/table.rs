@@ -3,12 +3,11 @@
 //! The file allocation table: reading entries, changing them, writing the changed blocks.
 //!
 //! All changes go through [`Table::apply`]: it reads every block it needs first, so it either
-//! changes all or nothing, and copies each changed block to the mirrors. [`Table::dirty`] remembers
-//! the blocks; [`Volume::sync_fat`] submits those of the primary and of all mirrors before it
-//! waits for the first.
+//! changes all or nothing. The table keeps the changed blocks. [`Volume::sync_fat`] copies them to the
+//! mirrors, and submits those of the active FAT and of all mirrors before it waits for the first.
 
 use crate::ondisk::{fat, Cluster, FatEntry, FatType};
-use crate::vfs::{BufferHead, DeviceCursor, Plug};
+use crate::vfs::{BufferHead, DeviceCursor};
 use kernel::prelude::*;
 
 use super::alloc::{FreeMap, Run};
@@ -27,16 +26,27 @@ pub(crate) struct Change {
     pub(crate) then: Option<FatEntry>,
 }
 
+/// Changed blocks above which a change makes its task commit: 8 MiB of FAT.
+const MAX_CHANGED: usize = 16_384;
+
+/// A changed block of the active FAT. It stays in memory, and is not dirty for the flusher, until
+/// it is written here.
+struct Changed {
+    /// Counted from the start of the FAT.
+    block: u64,
+    bh: BufferHead,
+    /// The number of its last change.
+    seq: u64,
+}
+
 /// The state of the FAT that its lock protects.
 pub(crate) struct Table {
     /// Free space.
     pub(crate) free: FreeMap,
-    /// Blocks changed since the last sync, counted from the start of a copy.
-    dirty: RangeSet,
+    /// What has to be written, in ascending order.
+    changed: KVVec<Changed>,
     /// Counts changes.
     pub(crate) seq: u64,
-    /// Changes up to this one are on disk.
-    synced: u64,
 }
 
 impl Table {
@@ -44,30 +54,22 @@ impl Table {
     pub(crate) fn new(free: FreeMap) -> Self {
         Self {
             free,
-            dirty: RangeSet::new(),
+            changed: KVVec::new(),
             seq: 0,
-            synced: 0,
         }
     }
 
     /// Whether anything waits to be written.
     pub(crate) fn is_dirty(&self) -> bool {
-        !self.dirty.is_empty()
+        !self.changed.is_empty()
     }
 
-    /// After a failed write: `blocks` are dirty still.
-    fn dirty_again(&mut self, mut blocks: RangeSet) {
-        core::mem::swap(&mut self.dirty, &mut blocks);
-        for (start, end) in blocks.iter() {
-            if self.dirty.insert(start, end).is_err() {
-                // Without memory for the ranges between, these are written, too.
-                self.dirty.widen(start, end);
-            }
-        }
+    /// Whether so much waits that it should be written soon.
+    pub(crate) fn is_large(&self) -> bool {
+        self.changed.len() > MAX_CHANGED
     }
 
-    /// Makes the changes in the buffers of the primary FAT and the mirrors. On error nothing has
-    /// changed.
+    /// Makes the changes in the buffers of the active FAT. On error nothing has changed.
     pub(crate) fn apply(&mut self, vol: &Volume, changes: &[Change]) -> Result {
         let mut touched = RangeSet::new();
         for change in changes {
@@ -75,15 +77,29 @@ impl Table {
             touched.insert(start, end)?;
         }
         let mut blocks = Blocks::read(vol, &touched)?;
-        for (start, end) in touched.iter() {
-            self.dirty.insert(start, end)?;
+        self.changed.reserve(blocks.list.len(), GFP_KERNEL)?;
+        self.seq += 1;
+        for (block, bh) in &blocks.list {
+            self.note(*block, bh)?;
         }
         for change in changes {
             blocks.change(vol, change)?;
         }
-        blocks.mirror(vol);
-        self.seq += 1;
         Ok(())
+    }
+
+    /// Notes that a block is part of the current change. There is room for it.
+    fn note(&mut self, block: u64, bh: &BufferHead) -> Result {
+        let seq = self.seq;
+        let at = self.changed.partition_point(|c| c.block < block);
+        if let Some(c) = self.changed.get_mut(at).filter(|c| c.block == block) {
+            c.seq = seq;
+            return Ok(());
+        }
+        let bh = bh.clone();
+        self.changed
+            .insert_within_capacity(at, Changed { block, bh, seq })
+            .map_err(|_| ENOMEM)
     }
 }
 
@@ -199,26 +215,6 @@ impl Blocks {
         let at = self.index_of(offset >> vol.geo.sector_bits())?;
         Ok((at, (offset & (vol.block_bytes() - 1)) as usize))
     }
-
-    /// Copies every block to the mirrors and marks all of them dirty.
-    fn mirror(&self, vol: &Volume) {
-        for (_, bh) in &self.list {
-            bh.mark_dirty();
-        }
-        for copy in vol.mirrors() {
-            for (block, bh) in &self.list {
-                match vol.disk.getblk(vol.fat_block(copy, *block)) {
-                    Ok(mirror) => {
-                        mirror.copy_from(bh);
-                        mirror.mark_dirty();
-                    }
-                    Err(_) => {
-                        vol.warn(fmt!("FAT copy {copy}, block {block}: no buffer"));
-                    }
-                }
-            }
-        }
-    }
 }
 
 impl Volume {
@@ -269,44 +265,33 @@ impl Volume {
     }
 
     /// Writes every changed FAT block, primary and mirrors in one submission, and waits. Returns
-    /// the sequence number up to which changes are on disk. On error the blocks stay dirty. The
-    /// caller holds the commit lock, so that nobody takes blocks on their way for written.
+    /// the number of the last change that is on disk then. On error all has to be written again.
+    /// The caller holds the commit lock, so that nobody takes blocks on their way for written.
     pub(crate) fn sync_fat(&self) -> Result<u64> {
-        let (blocks, seq) = {
-            let mut table = self.table.lock();
-            if table.dirty.is_empty() {
-                table.synced = table.seq;
-                return Ok(table.seq);
+        let (mut blocks, changed, seq) = {
+            let table = self.table.lock();
+            let copies = self.mirrors().count() + 1;
+            let mut blocks = KVVec::with_capacity(table.changed.len() * copies, GFP_KERNEL)?;
+            let mut changed = KVVec::with_capacity(table.changed.len(), GFP_KERNEL)?;
+            for c in &table.changed {
+                blocks.push(c.bh.clone(), GFP_KERNEL)?;
+                changed.push(c.block, GFP_KERNEL)?;
             }
-            (core::mem::take(&mut table.dirty), table.seq)
+            (blocks, changed, table.seq)
         };
-        let result = self.write_fat_blocks(&blocks);
-        let mut table = self.table.lock();
-        match result {
-            Ok(()) => table.synced = table.synced.max(seq),
-            Err(_) => table.dirty_again(blocks),
+        if changed.is_empty() {
+            return Ok(seq);
         }
-        result.map(|()| seq)
-    }
-
-    fn write_fat_blocks(&self, blocks: &RangeSet) -> Result {
-        let copies = Iterator::chain(core::iter::once(self.geo.active_fat()), self.mirrors());
-        let mut submitted = KVVec::new();
-        let result = Plug::run(|| {
-            for copy in copies {
-                for (start, end) in blocks.iter() {
-                    for block in start..end {
-                        let bh = self.disk.getblk(self.fat_block(copy, block))?;
-                        bh.submit_write();
-                        submitted.push(bh, GFP_KERNEL)?;
-                    }
-                }
+        for copy in self.mirrors() {
+            for (i, &block) in changed.iter().enumerate() {
+                let mirror = self.disk.getblk(self.fat_block(copy, block))?;
+                mirror.copy_from(blocks.get(i).ok_or(EIO)?);
+                blocks.push(mirror, GFP_KERNEL)?;
             }
-            Ok(())
-        });
-        submitted
-            .iter()
-            .fold(result, |result, bh| result.and(bh.wait()))
+        }
+        BufferHead::sync_all(blocks.iter())?;
+        self.table.lock().changed.retain(|c| c.seq > seq);
+        Ok(seq)
     }
 
     /// A reader of FAT entries.

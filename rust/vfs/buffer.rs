@@ -127,16 +127,15 @@ impl BufferHead {
         }
     }
 
-    /// Marks the block dirty: the flusher may write it from now on.
-    pub(crate) fn mark_dirty(&self) {
-        // SAFETY: The buffer is live and uptodate: it was read, zeroed or copied into.
-        unsafe { bindings::mark_buffer_dirty(self.as_ptr()) };
-    }
-
-    /// Submits the block for writing if it is dirty; does not wait for the write.
+    /// Submits the block for writing; does not wait for the write. Only then may the flusher see it
+    /// as dirty: until then it is only kept in memory by the reference.
     pub(crate) fn submit_write(&self) {
-        // SAFETY: By the type invariant the buffer is live.
-        unsafe { bindings::write_dirty_buffer(self.as_ptr(), bindings::REQ_SYNC) };
+        // SAFETY: By the type invariant the buffer is live; its bytes are valid: they were read,
+        // zeroed or copied in, and `wait` says so again after a failed write.
+        unsafe {
+            bindings::mark_buffer_dirty(self.as_ptr());
+            bindings::write_dirty_buffer(self.as_ptr(), bindings::REQ_SYNC);
+        }
     }
 
     /// Waits until no I/O on the block is under way; whether it failed is for others to see.
@@ -145,25 +144,40 @@ impl BufferHead {
         unsafe { bindings::wait_on_buffer(self.as_ptr()) };
     }
 
-    /// Waits until no I/O on the block is under way. `EIO` if the last write failed; the block is
-    /// dirty again then.
+    /// Waits until no I/O on the block is under way. `EIO` if the last write failed; the bytes in
+    /// memory are still the right ones and have to be submitted again.
     pub(crate) fn wait(&self) -> Result {
         // SAFETY: By the type invariant the buffer is live.
         unsafe {
             bindings::wait_on_buffer(self.as_ptr());
             if bindings::buffer_write_io_error(self.as_ptr()) {
                 bindings::clear_buffer_write_io_error(self.as_ptr());
-                // The bytes in memory are still the right ones, and still not on disk.
                 bindings::set_buffer_uptodate(self.as_ptr());
-                bindings::mark_buffer_dirty(self.as_ptr());
                 return Err(EIO);
             }
         }
         Ok(())
     }
 
-    /// Writes all the blocks and waits once; returns the first error. Those that are clean cost
-    /// nothing. Contiguous blocks in ascending order go out as one request.
+    /// Whether the bytes are valid. They are also after a write that failed, which the kernel takes
+    /// for a reason to read the block again.
+    pub(super) fn is_valid(&self) -> bool {
+        // SAFETY: By the type invariant the buffer is live. A failed write left the error set and
+        // then the bytes not uptodate; the error is for `wait` to see.
+        unsafe {
+            if bindings::buffer_uptodate(self.as_ptr()) {
+                return true;
+            }
+            let failed = bindings::buffer_write_io_error(self.as_ptr());
+            if failed {
+                bindings::set_buffer_uptodate(self.as_ptr());
+            }
+            failed
+        }
+    }
+
+    /// Writes all the blocks and waits once; returns the first error. Contiguous blocks in ascending
+    /// order go out as one request.
     pub(crate) fn sync_all<'a>(buffers: impl Iterator<Item = &'a BufferHead> + Clone) -> Result {
         Plug::run(|| {
             for bh in buffers.clone() {

@@ -97,6 +97,10 @@ impl Disk {
 
     /// Reads a block. `EIO` when it can't be read or lies outside the device.
     pub(crate) fn bread(&self, block: u64) -> Result<BufferHead> {
+        let bh = self.getblk(block)?;
+        if bh.is_valid() {
+            return Ok(bh);
+        }
         // SAFETY: By the type invariant the superblock is alive; the result carries a reference.
         unsafe { BufferHead::from_raw(bindings::sb_bread(self.as_ptr(), block)) }.ok_or(EIO)
     }
@@ -111,7 +115,7 @@ impl Disk {
     /// Gets a block that will be overwritten whole, without reading it. `EIO` when it lies
     /// outside the device.
     pub(crate) fn getblk(&self, block: u64) -> Result<BufferHead> {
-        // SAFETY: As in `bread`.
+        // SAFETY: By the type invariant the superblock is alive; the result carries a reference.
         unsafe { BufferHead::from_raw(bindings::sb_getblk(self.as_ptr(), block)) }.ok_or(EIO)
     }
 
