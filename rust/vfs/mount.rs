@@ -81,7 +81,7 @@ impl NewSuper<'_> {
 
     /// Sets the smallest block size the device and `bytes` allow; `None` when there is none.
     pub(crate) fn min_block_size(&self, bytes: u32) -> Option<u32> {
-        // SAFETY: As above.
+        // SAFETY: As in `set_block_size`.
         let size = unsafe { bindings::sb_min_blocksize(self.as_ptr(), bytes as i32) };
         u32::try_from(size).ok().filter(|&n| n > 0)
     }
