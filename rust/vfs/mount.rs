@@ -10,7 +10,7 @@ use super::inode::InodeCache;
 use super::superblock::SuperTable;
 use super::{params, to_c, DentryOps, Disk, FileSystem, Inode, ParamValue, SuperBlock, SuperOps};
 use core::ptr::NonNull;
-use kernel::error::from_result;
+use kernel::error::{from_result, to_result};
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
 use kernel::types::Opaque;
@@ -107,19 +107,23 @@ impl NewSuper<'_> {
     }
 }
 
-/// The registration of file system type `T`; unregistered when dropped.
+/// The module's file system type. It holds the keys of lock classes, which lockdep takes from
+/// static memory only.
+struct Type(Opaque<bindings::file_system_type>);
+
+// SAFETY: Only `Registration` writes to it, of which there is one at a time; while it is registered,
+// it is the kernel's.
+unsafe impl Sync for Type {}
+
+static TYPE: Type = Type(Opaque::uninit());
+
+/// The registration of file system type `T`; unregistered when dropped. A module has one at a time.
 pub(crate) struct Registration<T: FileSystem> {
-    fs: Pin<KBox<Opaque<bindings::file_system_type>>>,
     _cache: InodeCache<T>,
 }
 
-// SAFETY: The type's registration is only touched when created and dropped.
-unsafe impl<T: FileSystem> Send for Registration<T> {}
-// SAFETY: As above.
-unsafe impl<T: FileSystem> Sync for Registration<T> {}
-
 impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
-    /// Registers the type.
+    /// Registers the type. `EBUSY` if the module has one registered.
     pub(crate) fn new(module: &'static ThisModule) -> Result<Self> {
         let cache = InodeCache::new()?;
         // SAFETY: All-zero is a valid `file_system_type` to start from.
@@ -130,10 +134,13 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         fs.parameters = T::PARAMS.as_ptr();
         fs.kill_sb = Some(Self::kill_sb);
         fs.fs_flags = (bindings::FS_REQUIRES_DEV | bindings::FS_ALLOW_IDMAP) as i32;
-        let fs = KBox::pin(Opaque::new(fs), GFP_KERNEL)?;
-        // SAFETY: The type is complete and pinned; it stays allocated until unregistered.
-        kernel::error::to_result(unsafe { bindings::register_filesystem(fs.get()) })?;
-        Ok(Self { fs, _cache: cache })
+        // SAFETY: The cache exists once, so no other registration uses the static. The type is
+        // complete when it is registered, and stays where it is.
+        to_result(unsafe {
+            TYPE.0.get().write(fs);
+            bindings::register_filesystem(TYPE.0.get())
+        })?;
+        Ok(Self { _cache: cache })
     }
 
     const CONTEXT_OPS: bindings::fs_context_operations = bindings::fs_context_operations {
@@ -298,6 +305,6 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 impl<T: FileSystem> Drop for Registration<T> {
     fn drop(&mut self) {
         // SAFETY: Registered in `new`; no superblock is left, or the module would be in use.
-        unsafe { bindings::unregister_filesystem(self.fs.get()) };
+        unsafe { bindings::unregister_filesystem(TYPE.0.get()) };
     }
 }
