@@ -19,7 +19,7 @@ use kernel::sync::aref::ARef;
 use super::chain::Chain;
 use super::dir::{self, Location};
 use super::names::Units;
-use super::volume::Volume;
+use super::volume::{Volume, VolumeData};
 use super::{expand, find, node, Fat};
 
 impl DentryOps for Fat {
@@ -37,7 +37,7 @@ impl DentryOps for Fat {
             .unwrap_or(name)
     }
 
-    fn fold(volume: &Volume, byte: u8) -> u8 {
+    fn fold(volume: &VolumeData, byte: u8) -> u8 {
         volume.names.fold(byte)
     }
 }

@@ -5,7 +5,7 @@
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
 use super::super::bindings;
-use super::{FileSystem, SuperBlock};
+use super::{FileSystem, Mounted, SuperBlock};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::Deref;
@@ -230,7 +230,7 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// The volume.
-    pub(crate) fn volume(&self) -> &T::Volume {
+    pub(crate) fn volume(&self) -> &Mounted<T> {
         self.sb().volume()
     }
 
