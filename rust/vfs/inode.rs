@@ -172,15 +172,17 @@ unsafe impl<T: FileSystem> Send for Inode<T> {}
 // SAFETY: As above.
 unsafe impl<T: FileSystem> Sync for Inode<T> {}
 
-// SAFETY: `ihold` and `iput` count references of the inode.
+// SAFETY: The count of an `ARef` comes from C, as `igrab` and `iget5_locked` return it, and goes back
+// to C. `inc_ref` is never called.
 unsafe impl<T: FileSystem> AlwaysRefCounted for Inode<T> {
+    /// `write_inode` and `evict_inode` get an inode that nobody holds a count of, and one that is
+    /// being freed must not get one. So `ARef::from` and `clone` do not build.
     fn inc_ref(&self) {
-        // SAFETY: The inode is alive and, being reachable through `&self`, has a reference.
-        unsafe { bindings::ihold(self.as_ptr()) };
+        build_error!("a reference to an inode is made by Inode::grab()");
     }
 
     unsafe fn dec_ref(obj: NonNull<Self>) {
-        // SAFETY: The caller owns a reference.
+        // SAFETY: The caller owns a reference. Rust code sleeps where it drops one.
         unsafe { bindings::iput(obj.as_ptr().cast()) };
     }
 }
@@ -209,7 +211,8 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// A reference, also where the caller has none but is kept safe by the VFS, as in `write_inode`;
-    /// `None` if the inode is about to be freed.
+    /// `None` if the inode is about to be freed. To be given up before `put_super` returns: the VFS
+    /// takes the inodes that are left apart, and complains.
     pub(crate) fn grab(&self) -> Option<ARef<Self>> {
         // SAFETY: The inode is alive.
         let inode = unsafe { bindings::igrab(self.as_ptr()) };
