@@ -129,14 +129,14 @@ impl Disk {
         if first > last {
             return;
         }
-        // SAFETY: By the type invariant the device is open; the range is inside it.
+        // SAFETY: By the type invariant the device is open; the range is inside it. The lock keeps
+        // who drops the device's page cache away, as `page_cache_ra_unbounded` wants it.
         unsafe {
-            bindings::read_ahead(
-                bindings::sb_device_mapping(self.as_ptr()),
-                first as usize,
-                (last - first + 1) as usize,
-            )
-        };
+            let mapping = bindings::sb_device_mapping(self.as_ptr());
+            bindings::filemap_invalidate_lock_shared(mapping);
+            bindings::read_ahead(mapping, first as usize, (last - first + 1) as usize);
+            bindings::filemap_invalidate_unlock_shared(mapping);
+        }
     }
 
     /// A cursor for reading many small pieces of the device in ascending order.
