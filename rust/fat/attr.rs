@@ -3,7 +3,7 @@
 //! Attributes: what of mode, owner and times FAT can hold.
 
 use crate::ondisk::attr;
-use crate::vfs::{Dentry, Iattr, IdMap, Inode, Kstat, SetattrOps, UpdateTime};
+use crate::vfs::{Iattr, IdMap, Inode, Kstat, SetattrOps, UpdateTime};
 use kernel::prelude::*;
 
 use super::{expand, node, Fat};
@@ -12,11 +12,10 @@ use super::{expand, node, Fat};
 const VALID_MODE: u16 = 0o100000 | 0o040000 | 0o777;
 
 impl SetattrOps for Fat {
-    fn setattr(idmap: &IdMap<'_>, dentry: &Dentry<Fat>, attr: &mut Iattr<'_>) -> Result {
-        let inode = dentry.inode().ok_or(ENOENT)?;
+    fn setattr(idmap: &IdMap<'_>, inode: &Inode<Fat>, attr: &mut Iattr<'_>) -> Result {
         let quiet = inode.volume().options.quiet;
         let any_time = attr.sets_times() && may_set_times(idmap, inode);
-        if let Err(e) = attr.prepare(idmap, dentry, any_time) {
+        if let Err(e) = attr.prepare(idmap, any_time) {
             return if quiet { Ok(()) } else { Err(e) };
         }
         if let Some(size) = attr.size() {

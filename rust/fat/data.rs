@@ -15,13 +15,11 @@ use crate::vfs::{
     IomapKind,
     IomapTarget,
     Kiocb,
-    NofsScope,
-    WriteEnds, //
+    NofsScope, //
 };
 use core::sync::atomic::Ordering;
 use kernel::prelude::*;
 
-use super::volume::Volume;
 use super::{expand, node, Fat};
 
 impl DataOps for Fat {
@@ -119,10 +117,6 @@ impl DataOps for Fat {
             .lock()
             .write_ends(start, start.saturating_add(len), result.is_ok());
         inode.node().layout.fetch_add(1, Ordering::Release);
-    }
-
-    fn write_ends(volume: &Volume) -> &WriteEnds<Fat> {
-        &volume.write_ends
     }
 
     fn direct_written(inode: &Inode<Fat>, pos: u64, len: u64) -> Result {

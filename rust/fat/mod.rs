@@ -77,7 +77,7 @@ pub(crate) struct Fat;
 impl FileSystem for Fat {
     const NAME: &'static CStr = c"rvfat";
 
-    type Volume = volume::Volume;
+    type Volume = volume::VolumeData;
     type Node = node::Node;
 
     fn new_node() -> impl PinInit<node::Node> {

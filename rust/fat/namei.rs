@@ -19,27 +19,30 @@ use kernel::sync::aref::ARef;
 use super::chain::Chain;
 use super::dir::{self, Location};
 use super::names::Units;
-use super::volume::Volume;
+use super::volume::{Volume, VolumeData};
 use super::{expand, find, node, rename, Fat};
 
 impl DentryOps for Fat {
-    fn d_revalidate_negative(dir: &Inode<Fat>, dentry: &Dentry<Fat>, flags: LookupFlags) -> bool {
+    const IGNORED_TAIL: u8 = b'.';
+
+    fn d_revalidate_negative(dir: &Inode<Fat>, version: u64, flags: LookupFlags) -> bool {
         // A name that is about to be created shall be created in the case it is given now.
         if dir.volume().names.ignores_case() && (flags.is_unknown() || flags.is_create()) {
             return false;
         }
         // Something created since may have this name as its 8.3 alias.
-        dir.eq_version(dentry.version())
+        dir.eq_version(version)
     }
 
-    fn significant(name: &[u8]) -> &[u8] {
-        name.get(..name::strip_trailing_dots_len(name))
-            .unwrap_or(name)
-    }
-
-    fn fold(volume: &Volume, byte: u8) -> u8 {
+    fn fold(volume: &VolumeData, byte: u8) -> u8 {
         volume.names.fold(byte)
     }
+}
+
+/// What of a name counts: without the dots at its end.
+fn significant(name: &[u8]) -> &[u8] {
+    name.get(..name::strip_trailing_dots_len(name))
+        .unwrap_or(name)
 }
 
 /// The slots of a new entry, in disk order, the 8.3 one last.
@@ -51,7 +54,7 @@ impl Slots {
     /// Builds them for `given`, a name from user space; `entry` is the rest of the 8.3 slot.
     pub(super) fn new(dir: &Inode<Fat>, given: &[u8], mut entry: RawDirent) -> Result<Self> {
         let vol = dir.volume();
-        let given = Fat::significant(given);
+        let given = significant(given);
         if given.is_empty() {
             return Err(ENOENT);
         }
@@ -178,7 +181,7 @@ fn drop_chain(vol: &Volume, chain: &mut Chain) -> Result {
 
 impl DirOps for Fat {
     fn lookup(dir: &Inode<Fat>, dentry: &Dentry<Fat>) -> Result<Option<ARef<Inode<Fat>>>> {
-        let name = Fat::significant(dentry.name());
+        let name = significant(dentry.name());
         if dentry.name().len() > super::names::MAX_NAME_BYTES {
             return Err(ENAMETOOLONG);
         }

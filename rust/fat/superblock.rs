@@ -5,7 +5,7 @@
 use crate::ondisk::{fsinfo, time, Geometry, ParseOptions};
 use crate::vfs::{
     Disk, Inode, MountOps, NewSuper, NofsScope, ParamValue, SeqFile, Statfs, SuperBlock, SuperOps,
-    Worker, WriteMode,
+    WriteMode,
 };
 use core::sync::atomic::Ordering;
 use kernel::prelude::*;
@@ -15,7 +15,7 @@ use super::alloc::FreeMap;
 use super::names::Names;
 use super::options::{self, Nfs, Options};
 use super::table::Table;
-use super::volume::Volume;
+use super::volume::{Volume, VolumeData};
 use super::{node, Fat};
 
 /// `MSDOS_SUPER_MAGIC`.
@@ -43,22 +43,22 @@ impl MountOps for Fat {
         options.set(id, &value)
     }
 
-    fn fill_super(new: &NewSuper<'_>, disk: Disk, options: &Options) -> Result<Pin<KBox<Volume>>> {
+    fn fill_super(
+        new: &NewSuper<'_>,
+        disk: &Disk,
+        options: &Options,
+    ) -> Result<impl PinInit<VolumeData, Error>> {
         let mut options = options.copy()?;
         options.finish();
-        let geo = read_geometry(new, &disk, &options)?;
-        let (free, next) = read_fsinfo(new, &disk, &geo, options.usefree)?;
+        let geo = read_geometry(new, disk, &options)?;
+        let (free, next) = read_fsinfo(new, disk, &geo, options.usefree)?;
         if options.nfs == Nfs::NostaleRo {
             disk.set_read_only();
         }
         new.set_limits(MAGIC, geo.max_file_size(), 1, time::range(options.tz()));
         let names = Names::new(&options)?;
         let table = Table::new(FreeMap::new(geo.max_cluster(), free, next)?);
-        let worker = Worker::new(new);
-        KBox::pin_init(
-            Volume::new(worker, disk, geo, options, names, table),
-            GFP_KERNEL,
-        )
+        Ok(VolumeData::new(geo, options, names, table))
     }
 
     fn root(sb: &SuperBlock<Fat>) -> Result<ARef<Inode<Fat>>> {
@@ -85,10 +85,6 @@ impl MountOps for Fat {
             vol.write_fsinfo()?;
         }
         vol.set_dirty(!read_only)
-    }
-
-    fn stop(sb: &SuperBlock<Fat>) {
-        sb.volume().stop_worker();
     }
 
     fn background(sb: &SuperBlock<Fat>) {

@@ -3,7 +3,7 @@
 //! One mounted volume: what all parts of the file system share.
 
 use crate::ondisk::{Cluster, Geometry, RawDirent, TzOffset};
-use crate::vfs::{Disk, Inode, Timespec, Worker, WriteEnds};
+use crate::vfs::{Inode, Mounted, Timespec};
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
@@ -15,11 +15,12 @@ use super::options::Options;
 use super::table::Table;
 use super::Fat;
 
-/// A mounted volume.
+/// A mounted volume: the device, and what is in [`VolumeData`].
+pub(crate) type Volume = Mounted<Fat>;
+
+/// The file system's part of a mounted volume.
 #[pin_data]
-pub(crate) struct Volume {
-    /// The device.
-    pub(crate) disk: Disk,
+pub(crate) struct VolumeData {
     /// Where everything is.
     pub(crate) geo: Geometry,
     /// The mount options.
@@ -35,12 +36,6 @@ pub(crate) struct Volume {
     /// Held by the one who commits.
     #[pin]
     pub(crate) commit: Mutex<()>,
-    /// Commits some time after a change.
-    #[pin]
-    worker: Worker<Fat>,
-    /// Writes of data that have ended.
-    #[pin]
-    pub(crate) write_ends: WriteEnds<Fat>,
     /// Inodes whose attributes `sync_fs` or the worker has to write.
     #[pin]
     pub(crate) unsettled: Mutex<KVVec<ARef<Inode<Fat>>>>,
@@ -62,11 +57,9 @@ const FLUSH_DELAY: u32 = 1;
 /// The inode number of the root directory.
 pub(crate) const ROOT_INO: u64 = 1;
 
-impl Volume {
+impl VolumeData {
     /// A volume with the given parts.
     pub(crate) fn new(
-        worker: impl PinInit<Worker<Fat>>,
-        disk: Disk,
         geo: Geometry,
         options: Options,
         names: Names,
@@ -74,34 +67,28 @@ impl Volume {
     ) -> impl PinInit<Self, Error> {
         try_pin_init!(Self {
             was_dirty: AtomicBool::new(geo.dirty()),
-            disk,
             geo,
             options,
             names,
             table <- new_mutex!(table, "rvfat table"),
             pending <- new_mutex!(Pending::new(), "rvfat pending"),
             commit <- new_mutex!((), "rvfat commit"),
-            worker <- worker,
-            write_ends <- WriteEnds::new(),
             unsettled <- new_mutex!(KVVec::new(), "rvfat unsettled"),
             pending_free: AtomicU64::new(0),
             loose: AtomicUsize::new(0),
             next_ino: AtomicU64::new(ROOT_INO + 1),
         })
     }
+}
 
+impl Volume {
     /// Has what changed committed soon, by the worker.
     pub(crate) fn commit_later(&self) {
-        self.worker.schedule(if self.options.flush {
+        self.schedule(if self.options.flush {
             FLUSH_DELAY
         } else {
             COMMIT_DELAY
         });
-    }
-
-    /// Stops the worker for good.
-    pub(crate) fn stop_worker(&self) {
-        self.worker.stop();
     }
 
     /// A fresh inode number.

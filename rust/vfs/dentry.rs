@@ -7,21 +7,28 @@
 use super::super::bindings;
 use super::{FileSystem, Inode, SuperBlock};
 use core::marker::PhantomData;
+use core::ops::Range;
 use core::ptr;
 use kernel::error::from_err_ptr;
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
 use kernel::types::Opaque;
 
-/// A dentry of a file system of type `T`, referenced by the VFS for the length of the call.
+/// A dentry of a file system of type `T`, referenced by the VFS for the length of the call, whose
+/// directory is locked.
+///
+/// # Invariants
+///
+/// While it is referenced neither its name nor, if it is positive, its inode changes.
 #[repr(transparent)]
 pub(crate) struct Dentry<T: FileSystem>(Opaque<bindings::dentry>, PhantomData<T>);
 
 impl<T: FileSystem> Dentry<T> {
     /// # Safety
     ///
-    /// `ptr` must be a dentry of type `T` that stays alive for `'a`, and whose name does not
-    /// change meanwhile (the parent is locked, or the VFS guarantees it for the operation).
+    /// `ptr` must be a dentry of type `T` that stays alive for `'a`, and the parent locked by the
+    /// VFS for as long, at least shared, so that no rename changes the name. (A lookup may rename a
+    /// positive dentry under a shared lock, but not the one that another lookup is working on.)
     pub(super) unsafe fn from_raw<'a>(ptr: *mut bindings::dentry) -> &'a Self {
         // SAFETY: Transparent over the C type; the rest is the caller's promise.
         unsafe { &*ptr.cast() }
@@ -33,14 +40,13 @@ impl<T: FileSystem> Dentry<T> {
 
     /// The name as given by user space, without NUL.
     pub(crate) fn name(&self) -> &[u8] {
-        // SAFETY: By `from_raw`'s contract the name is stable.
+        // SAFETY: By the type invariant the name is stable.
         unsafe { name_of(&raw const (*self.as_ptr()).__bindgen_anon_1.d_name) }
     }
 
     /// The inode, if the dentry is positive.
     pub(crate) fn inode(&self) -> Option<&Inode<T>> {
-        // SAFETY: The dentry is alive; a positive one stays so while it is referenced and its
-        // parent locked.
+        // SAFETY: The dentry is alive; by the type invariant a positive one stays so.
         unsafe {
             let inode = bindings::d_inode(self.as_ptr());
             if inode.is_null() {
@@ -51,16 +57,12 @@ impl<T: FileSystem> Dentry<T> {
         }
     }
 
-    /// The version of the directory at which the name was found not to exist.
-    pub(crate) fn version(&self) -> u64 {
-        // SAFETY: The dentry is alive; `d_fsdata` belongs to the file system.
-        unsafe { (*self.as_ptr()).d_fsdata as u64 }
-    }
-
-    /// Remembers the directory's version.
+    /// Remembers the directory's version, for [`DentryOps::d_revalidate_negative`].
     pub(crate) fn set_version(&self, version: u64) {
-        // SAFETY: As in `version`.
-        unsafe { (*self.as_ptr()).d_fsdata = ptr::without_provenance_mut(version as usize) };
+        let value = ptr::without_provenance_mut(version as usize);
+        // SAFETY: The dentry is alive; `d_fsdata` belongs to the file system. It is read without
+        // the directory's lock, hence the volatile write.
+        unsafe { (&raw mut (*self.as_ptr()).d_fsdata).write_volatile(value) };
     }
 
     /// Makes a negative dentry positive.
@@ -88,8 +90,10 @@ impl<T: FileSystem> Dentry<T> {
     /// A dentry in the same directory by which the inode is known already: it was looked up by its
     /// other (long or short) name. The name used now wins.
     fn alias_of(&self, inode: &Inode<T>) -> Option<*mut bindings::dentry> {
-        // SAFETY: All objects are alive; `d_find_alias` returns a reference or null. `d_move` of
-        // an alias in the same, locked directory is what lookup may do.
+        // SAFETY: All objects are alive; `d_find_alias` returns a reference or null, which is given
+        // back or passed on. The directory is locked shared, so nothing in it is renamed or removed,
+        // except by other lookups that do the same: `d_move` excludes them by `rename_lock`, and
+        // expects a target that is being looked up.
         unsafe {
             let alias = bindings::d_find_alias(inode.as_ptr());
             if alias.is_null() {
@@ -119,6 +123,17 @@ unsafe fn name_of<'a>(qstr: *const bindings::qstr) -> &'a [u8] {
     }
 }
 
+/// # Safety
+///
+/// `qstr` must point to a name that stays allocated while the result is used.
+unsafe fn racy_name_of(qstr: *const bindings::qstr) -> RacyName {
+    // SAFETY: By the function's contract; `name` points to `len` bytes.
+    unsafe {
+        let len = (*qstr).__bindgen_anon_1.__bindgen_anon_1.len as usize;
+        RacyName::new((*qstr).name.cast(), len)
+    }
+}
+
 /// What a lookup is for.
 #[derive(Clone, Copy)]
 pub(crate) struct LookupFlags(u32);
@@ -137,14 +152,53 @@ impl LookupFlags {
 
 /// How names compare; the names of the functions are those of `dentry_operations`.
 pub(crate) trait DentryOps: FileSystem {
-    /// Whether a negative dentry of `dir` may still be used.
-    fn d_revalidate_negative(dir: &Inode<Self>, dentry: &Dentry<Self>, flags: LookupFlags) -> bool;
+    /// A byte that does not count for comparing where names end with it, any number of times.
+    const IGNORED_TAIL: u8;
 
-    /// The bytes of `name` that count for comparing.
-    fn significant(name: &[u8]) -> &[u8];
+    /// Whether a negative dentry of `dir` may still be used. `version` is what
+    /// [`Dentry::set_version`] was given. The directory is not locked.
+    fn d_revalidate_negative(dir: &Inode<Self>, version: u64, flags: LookupFlags) -> bool;
 
-    /// The folded form of one byte of a name. Called under RCU.
+    /// The folded form of one byte of a name. Called under RCU: it must not sleep.
     fn fold(volume: &Self::Volume, byte: u8) -> u8;
+}
+
+/// The bytes of a name that may be changed while they are read: a rename writes short names in
+/// place. There is never a Rust reference to them.
+#[derive(Clone, Copy)]
+struct RacyName {
+    bytes: *const u8,
+    len: usize,
+}
+
+impl RacyName {
+    /// # Safety
+    ///
+    /// `bytes` must point to `len` bytes that stay allocated while the value is used.
+    unsafe fn new(bytes: *const u8, len: usize) -> Self {
+        Self { bytes, len }
+    }
+
+    fn get(&self, at: usize) -> u8 {
+        if at >= self.len {
+            return 0;
+        }
+        // SAFETY: `at` is within the bytes, which are there by `new`'s contract. A volatile read of
+        // a byte gives its old or its new value.
+        unsafe { self.bytes.add(at).read_volatile() }
+    }
+
+    fn indices(&self) -> Range<usize> {
+        0..self.len
+    }
+
+    /// Without the bytes `tail` at its end.
+    fn without_tail(mut self, tail: u8) -> Self {
+        while self.len > 0 && self.get(self.len - 1) == tail {
+            self.len -= 1;
+        }
+        self
+    }
 }
 
 /// Sets the superblock's dentry operations.
@@ -189,17 +243,14 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
         if flags & bindings::LOOKUP_RCU != 0 {
             return ECHILD.to_errno();
         }
-        // SAFETY: Outside RCU mode the VFS passes live, referenced objects.
+        // SAFETY: Outside RCU mode the VFS passes live, referenced objects. The directory is not
+        // locked, so there is no `Dentry`: only `d_fsdata` is looked at, which is the file system's.
         unsafe {
             if bindings::d_really_is_positive(dentry) {
                 return 1;
             }
-            T::d_revalidate_negative(
-                Inode::from_raw(dir),
-                Dentry::from_raw(dentry),
-                LookupFlags(flags),
-            )
-            .into()
+            let version = (&raw const (*dentry).d_fsdata).read_volatile() as u64;
+            T::d_revalidate_negative(Inode::from_raw(dir), version, LookupFlags(flags)).into()
         }
     }
 
@@ -211,9 +262,11 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
         // private to the caller. The volume is freed an RCU grace period after the unmount.
         unsafe {
             let sb = SuperBlock::<T>::from_raw((*dentry).d_sb);
+            let name = racy_name_of(qstr).without_tail(T::IGNORED_TAIL);
             let mut hash = bindings::init_name_hash(dentry.cast());
-            for &byte in T::significant(name_of(qstr)) {
-                hash = bindings::partial_name_hash(Self::fold(sb.volume(), byte).into(), hash);
+            for at in name.indices() {
+                let byte = Self::fold(sb.volume(), name.get(at));
+                hash = bindings::partial_name_hash(byte.into(), hash);
             }
             (*qstr).__bindgen_anon_1.__bindgen_anon_1.hash = bindings::end_name_hash(hash);
         }
@@ -229,18 +282,22 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
         str_: *const kernel::ffi::c_char,
         name: *const bindings::qstr,
     ) -> i32 {
-        // SAFETY: As in `d_hash`; `str_` has `len` readable bytes. The VFS checks for a concurrent
-        // rename afterwards, so bytes that change meanwhile only cost a retry.
-        unsafe {
-            let sb = SuperBlock::<T>::from_raw((*dentry).d_sb);
-            let a = T::significant(name_of(name));
-            let b = T::significant(core::slice::from_raw_parts(str_.cast(), len as usize));
-            let same = a.len() == b.len()
-                && a.iter().zip(b).all(|(&x, &y)| {
-                    x == y || Self::fold(sb.volume(), x) == Self::fold(sb.volume(), y)
-                });
-            (!same).into()
-        }
+        // SAFETY: As in `d_hash`; `str_` has `len` readable bytes, which stay allocated under RCU. The
+        // VFS checks for a concurrent rename afterwards: bytes that change only cost a retry.
+        let (sb, a, b) = unsafe {
+            (
+                SuperBlock::<T>::from_raw((*dentry).d_sb),
+                racy_name_of(name).without_tail(T::IGNORED_TAIL),
+                RacyName::new(str_.cast(), len as usize).without_tail(T::IGNORED_TAIL),
+            )
+        };
+        let volume = sb.volume();
+        let same = a.len == b.len
+            && a.indices().all(|at| {
+                let (x, y) = (a.get(at), b.get(at));
+                x == y || Self::fold(volume, x) == Self::fold(volume, y)
+            });
+        (!same).into()
     }
 }
 

@@ -14,9 +14,9 @@ use kernel::{error::from_err_ptr, error::to_result, prelude::*};
 ///
 /// # Invariants
 ///
-/// The superblock is alive and its device open whenever a method is called. [`super::Registration`]
-/// guarantees it: the volume owns the `Disk`, no operation of the volume runs after `put_super`, and
-/// the volume is dropped, which does no I/O, before the superblock is.
+/// The superblock is alive and its device open whenever a method is called. A `Disk` is a part of
+/// [`super::Mounted`], which is dropped before the superblock is, and which only operations on the
+/// superblock can reach; or it lives on the stack of `fill_super`. The file system sees references.
 pub(crate) struct Disk(NonNull<bindings::super_block>);
 
 // SAFETY: The operations below are safe from any task; the superblock outlives the value.
@@ -27,7 +27,7 @@ unsafe impl Sync for Disk {}
 impl Disk {
     /// # Safety
     ///
-    /// The value must not outlive the superblock `sb`.
+    /// No method may be called when the superblock `sb` is gone or its device closed.
     pub(super) unsafe fn new(sb: NonNull<bindings::super_block>) -> Self {
         // INVARIANT: Promised by the caller.
         Self(sb)
@@ -133,14 +133,14 @@ impl Disk {
         if first > last {
             return;
         }
-        // SAFETY: By the type invariant the device is open; the range is inside it.
+        // SAFETY: By the type invariant the device is open; the range is inside it. The lock keeps
+        // who drops the device's page cache away, as `page_cache_ra_unbounded` wants it.
         unsafe {
-            bindings::read_ahead(
-                bindings::sb_device_mapping(self.as_ptr()),
-                first as usize,
-                (last - first + 1) as usize,
-            )
-        };
+            let mapping = bindings::sb_device_mapping(self.as_ptr());
+            bindings::filemap_invalidate_lock_shared(mapping);
+            bindings::read_ahead(mapping, first as usize, (last - first + 1) as usize);
+            bindings::filemap_invalidate_unlock_shared(mapping);
+        }
     }
 
     /// A cursor for reading many small pieces of the device in ascending order.

@@ -31,7 +31,7 @@ impl<T: FileSystem> File<'_, T> {
         // SAFETY: The file is open.
         to_result(unsafe { bindings::mnt_want_write_file(self.0) })?;
         let result = f();
-        // SAFETY: Taken above.
+        // SAFETY: The file is open, and write access was taken above.
         unsafe { bindings::mnt_drop_write_file(self.0) };
         result
     }

@@ -5,12 +5,12 @@
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
 use super::super::bindings;
-use super::{FileSystem, SuperBlock};
+use super::{FileSystem, Mounted, SuperBlock};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use kernel::error::to_result;
 use kernel::prelude::*;
 use kernel::sync::aref::{ARef, AlwaysRefCounted};
@@ -52,11 +52,24 @@ pub(super) struct InodeObject<T: FileSystem> {
 /// The slab cache of all inodes of the module's file system type.
 static INODE_CACHE: AtomicPtr<bindings::kmem_cache> = AtomicPtr::new(core::ptr::null_mut());
 
+/// Whether an [`InodeCache`] exists.
+static HAS_INODE_CACHE: AtomicBool = AtomicBool::new(false);
+
 /// Creates the inode cache. The result destroys it.
-pub(super) struct InodeCache<T>(PhantomData<T>);
+///
+/// # Invariants
+///
+/// At most one exists, of whatever type: [`INODE_CACHE`] has objects of the size that `T` needs.
+pub(super) struct InodeCache<T>(PhantomData<fn() -> T>);
 
 impl<T: FileSystem> InodeCache<T> {
+    /// `EBUSY` if there is one.
     pub(super) fn new() -> Result<Self> {
+        if HAS_INODE_CACHE.swap(true, Ordering::AcqRel) {
+            return Err(EBUSY);
+        }
+        // INVARIANT: The flag was clear; dropping the value clears it again.
+        let this = Self(PhantomData);
         // SAFETY: The constructor fits objects of the given size and alignment; the name is
         // static.
         let cache = unsafe {
@@ -72,7 +85,7 @@ impl<T: FileSystem> InodeCache<T> {
             return Err(ENOMEM);
         }
         INODE_CACHE.store(cache, Ordering::Release);
-        Ok(Self(PhantomData))
+        Ok(this)
     }
 
     /// Slab constructor: runs once per object, not once per inode.
@@ -86,11 +99,13 @@ impl<T: FileSystem> InodeCache<T> {
 impl<T> Drop for InodeCache<T> {
     fn drop(&mut self) {
         // SAFETY: No inode is in use when the file system type is gone; those waiting for an RCU
-        // grace period are freed by the barrier.
+        // grace period are freed by the barrier. Nothing is done for a null pointer.
         unsafe {
             bindings::rcu_barrier();
-            bindings::kmem_cache_destroy(INODE_CACHE.load(Ordering::Acquire));
+            let cache = INODE_CACHE.swap(core::ptr::null_mut(), Ordering::AcqRel);
+            bindings::kmem_cache_destroy(cache);
         }
+        HAS_INODE_CACHE.store(false, Ordering::Release);
     }
 }
 
@@ -157,15 +172,17 @@ unsafe impl<T: FileSystem> Send for Inode<T> {}
 // SAFETY: As above.
 unsafe impl<T: FileSystem> Sync for Inode<T> {}
 
-// SAFETY: `ihold` and `iput` count references of the inode.
+// SAFETY: The count of an `ARef` comes from C, as `igrab` and `iget5_locked` return it, and goes back
+// to C. `inc_ref` is never called.
 unsafe impl<T: FileSystem> AlwaysRefCounted for Inode<T> {
+    /// `write_inode` and `evict_inode` get an inode that nobody holds a count of, and one that is
+    /// being freed must not get one. So `ARef::from` and `clone` do not build.
     fn inc_ref(&self) {
-        // SAFETY: The inode is alive and, being reachable through `&self`, has a reference.
-        unsafe { bindings::ihold(self.as_ptr()) };
+        build_error!("a reference to an inode is made by Inode::grab()");
     }
 
     unsafe fn dec_ref(obj: NonNull<Self>) {
-        // SAFETY: The caller owns a reference.
+        // SAFETY: The caller owns a reference. Rust code sleeps where it drops one.
         unsafe { bindings::iput(obj.as_ptr().cast()) };
     }
 }
@@ -194,7 +211,8 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// A reference, also where the caller has none but is kept safe by the VFS, as in `write_inode`;
-    /// `None` if the inode is about to be freed.
+    /// `None` if the inode is about to be freed. To be given up before `put_super` returns: the VFS
+    /// takes the inodes that are left apart, and complains.
     pub(crate) fn grab(&self) -> Option<ARef<Self>> {
         // SAFETY: The inode is alive.
         let inode = unsafe { bindings::igrab(self.as_ptr()) };
@@ -215,7 +233,7 @@ impl<T: FileSystem> Inode<T> {
     }
 
     /// The volume.
-    pub(crate) fn volume(&self) -> &T::Volume {
+    pub(crate) fn volume(&self) -> &Mounted<T> {
         self.sb().volume()
     }
 

@@ -27,7 +27,9 @@ impl RenameFlags {
 }
 
 /// Attribute changes that user space asked for.
-pub(crate) struct Iattr<'a>(&'a mut bindings::iattr);
+///
+/// The dentry by which it did is only of use to the VFS: it may be renamed at any time.
+pub(crate) struct Iattr<'a>(&'a mut bindings::iattr, *mut bindings::dentry);
 
 impl Iattr<'_> {
     fn has(&self, flag: u32) -> bool {
@@ -107,19 +109,15 @@ impl Iattr<'_> {
 
     /// Checks permissions as the VFS does for every file system. With `any_time`, whoever may
     /// write may also set times.
-    pub(crate) fn prepare<T: FileSystem>(
-        &mut self,
-        idmap: &IdMap<'_>,
-        dentry: &Dentry<T>,
-        any_time: bool,
-    ) -> Result {
+    pub(crate) fn prepare(&mut self, idmap: &IdMap<'_>, any_time: bool) -> Result {
         let valid = self.0.ia_valid;
         if any_time {
             self.0.ia_valid &= !TIMES_SET;
         }
-        // SAFETY: All objects are alive and the inode is locked by the VFS.
+        // SAFETY: All objects are alive for the length of `setattr`, and the inode is locked by the
+        // VFS.
         let result = to_result(unsafe {
-            bindings::setattr_prepare(idmap.0.get(), dentry.as_ptr(), &raw mut *self.0)
+            bindings::setattr_prepare(idmap.0.get(), self.1, &raw mut *self.0)
         });
         self.0.ia_valid = valid;
         result
@@ -163,7 +161,7 @@ pub(crate) enum UpdateTime {
 /// Operations on the attributes of files and directories.
 pub(crate) trait SetattrOps: FileSystem {
     /// Changes attributes; the inode is locked.
-    fn setattr(idmap: &IdMap<'_>, dentry: &Dentry<Self>, attr: &mut Iattr<'_>) -> Result;
+    fn setattr(idmap: &IdMap<'_>, inode: &Inode<Self>, attr: &mut Iattr<'_>) -> Result;
     /// Adds to what the VFS filled in.
     fn getattr(inode: &Inode<Self>, stat: &mut Kstat<'_>);
     /// Sets times to now.
@@ -263,12 +261,12 @@ impl<T: SetattrOps> AttrTable<T> {
         dentry: *mut bindings::dentry,
         attr: *mut bindings::iattr,
     ) -> i32 {
-        // SAFETY: See the impl's comment; `attr` is private to the call.
+        // SAFETY: See the impl's comment; the dentry is positive and `attr` private to the call.
         unsafe {
             to_c(T::setattr(
                 &IdMap(&*idmap.cast()),
-                Dentry::from_raw(dentry),
-                &mut Iattr(&mut *attr),
+                Inode::from_raw(bindings::d_inode(dentry)),
+                &mut Iattr(&mut *attr, dentry),
             ))
         }
     }

@@ -8,7 +8,8 @@
 //! C header: [`include/linux/iomap.h`](srctree/include/linux/iomap.h)
 
 use super::super::bindings;
-use super::{File, FileSystem, Inode, IoVec, Kiocb, WriteEnds};
+use super::writeback::WriteEnds;
+use super::{File, FileSystem, Inode, IoVec, Kiocb};
 use core::marker::PhantomData;
 use kernel::error::{from_result, to_result};
 use kernel::prelude::*;
@@ -77,9 +78,6 @@ pub(crate) trait DataOps: FileSystem {
     /// The write of unwritten ranges that began at or after `start`, within `len` bytes, has ended.
     /// The folios are still under writeback. May sleep, but not wait for data of any file.
     fn written_back(inode: &Inode<Self>, start: u64, len: u64, result: Result);
-
-    /// Where the volume collects writes that ended.
-    fn write_ends(volume: &Self::Volume) -> &WriteEnds<Self>;
 
     /// Whether a mapping with this cookie still says what is true. Called during long writes, with
     /// a folio locked.

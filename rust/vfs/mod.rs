@@ -14,8 +14,8 @@
 //! - [`BufferHead`] owns one reference to a buffer. Bytes are copied out and in, because others
 //!   (user space with the block device open) may write them at any time: no slice ever refers to
 //!   them.
-//! - [`Disk`] is the volume's block device. It lives in the file system's volume, which is dropped
-//!   before the superblock is.
+//! - [`Mounted`] is all that belongs to a mounted volume: the [`Disk`], the [`Worker`] and the file
+//!   system's data. This layer creates and drops it; the file system only ever sees references.
 //! - [`NofsScope`] is held while a lock is held that reclaim may need.
 
 mod buffer;
@@ -42,14 +42,12 @@ pub(crate) use file::{DirContext, File, FileOps, IoVec, Kiocb};
 pub(crate) use inode::{FoundInode, Inode, NewInode, Timespec};
 pub(crate) use inode_ops::{DirOps, Iattr, IdMap, Kstat, RenameFlags, SetattrOps, UpdateTime};
 pub(crate) use iomap::{DataOps, IomapFlags, IomapKind, IomapTarget};
-pub(crate) use mount::{MountOps, NewSuper, Registration};
+pub(crate) use mount::{MountOps, Mounted, NewSuper, Registration};
 pub(crate) use nls::Nls;
 pub(crate) use nofs::NofsScope;
 pub(crate) use params::{ParamKind, ParamSpec, ParamTable, ParamValue, RawParam};
 pub(crate) use superblock::{SeqFile, Statfs, SuperBlock, SuperOps, WriteMode};
 pub(crate) use user::UserPtr;
-pub(crate) use worker::Worker;
-pub(crate) use writeback::WriteEnds;
 
 use super::bindings;
 use kernel::prelude::*;
@@ -61,8 +59,8 @@ pub(crate) trait FileSystem: Sized + Send + Sync + 'static {
     /// The name given to `mount -t`.
     const NAME: &'static CStr;
 
-    /// Data of one mounted volume. Created by [`MountOps::fill_super`], dropped after the last
-    /// inode is gone and after an RCU grace period.
+    /// The file system's data of one mounted volume, a part of [`Mounted`]. Created by
+    /// [`MountOps::fill_super`], dropped after the last inode is gone and after an RCU grace period.
     type Volume: Send + Sync;
 
     /// Data of one inode, allocated in one object with the VFS inode.

@@ -8,10 +8,14 @@
 use super::super::bindings;
 use super::inode::InodeCache;
 use super::superblock::SuperTable;
-use super::writeback::WriteEndQueue;
-use super::{params, to_c, DentryOps, Disk, FileSystem, Inode, ParamValue, SuperBlock, SuperOps};
+use super::worker::Worker;
+use super::writeback::{WriteEndQueue, WriteEnds};
+use super::{
+    params, to_c, DataOps, DentryOps, Disk, FileSystem, Inode, ParamValue, SuperBlock, SuperOps,
+};
+use core::ops::Deref;
 use core::ptr::NonNull;
-use kernel::error::from_result;
+use kernel::error::{from_result, to_result};
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
 use kernel::types::Opaque;
@@ -30,12 +34,12 @@ pub(crate) trait MountOps: FileSystem {
     /// Takes one option.
     fn parse_param(options: &mut Self::Options, id: u8, value: ParamValue<'_>) -> Result;
 
-    /// Reads the superblock from disk. `silent` when the kernel only tries which type fits.
+    /// Reads the superblock from disk. The result makes the file system's part of [`Mounted`].
     fn fill_super(
         new: &NewSuper<'_>,
-        disk: Disk,
+        disk: &Disk,
         options: &Self::Options,
-    ) -> Result<Pin<KBox<Self::Volume>>>;
+    ) -> Result<impl PinInit<Self::Volume, Error>>;
 
     /// The root directory.
     fn root(sb: &SuperBlock<Self>) -> Result<ARef<Inode<Self>>>;
@@ -46,14 +50,45 @@ pub(crate) trait MountOps: FileSystem {
     /// A remount is about to change whether the volume is read-only. All is synced.
     fn remount(sb: &SuperBlock<Self>, read_only: bool) -> Result;
 
-    /// The volume is about to be unmounted: stops its [`super::Worker`]s.
-    fn stop(sb: &SuperBlock<Self>);
-
-    /// What a [`super::Worker`] does.
+    /// What [`Mounted::schedule`] asked for. Never runs before [`root`](Self::root), nor once the
+    /// volume is being unmounted.
     fn background(sb: &SuperBlock<Self>);
 
     /// Case-insensitive names?
     fn ignores_case(sb: &SuperBlock<Self>) -> bool;
+}
+
+/// A mounted volume: what `s_fs_info` points to.
+///
+/// Made by `fill_super` and dropped by `kill_sb`, here. The file system gets no more than shared
+/// references to it, so it can't keep the disk or the worker longer than the superblock lives.
+#[pin_data]
+pub(crate) struct Mounted<T: FileSystem> {
+    /// The device.
+    pub(crate) disk: Disk,
+    #[pin]
+    worker: Worker<T>,
+    #[pin]
+    pub(super) write_ends: WriteEnds<T>,
+    /// The file system's part.
+    #[pin]
+    data: T::Volume,
+}
+
+impl<T: FileSystem> Deref for Mounted<T> {
+    type Target = T::Volume;
+
+    fn deref(&self) -> &T::Volume {
+        &self.data
+    }
+}
+
+impl<T: MountOps> Mounted<T> {
+    /// Has [`MountOps::background`] run in `seconds`, unless it is due earlier or the volume is
+    /// being unmounted.
+    pub(crate) fn schedule(&self, seconds: u32) {
+        self.worker.schedule(seconds);
+    }
 }
 
 /// A superblock whose volume does not exist yet.
@@ -62,10 +97,6 @@ pub(crate) struct NewSuper<'a>(&'a Opaque<bindings::super_block>);
 impl NewSuper<'_> {
     fn as_ptr(&self) -> *mut bindings::super_block {
         self.0.get()
-    }
-
-    pub(super) fn as_non_null(&self) -> NonNull<bindings::super_block> {
-        NonNull::from(self.0).cast()
     }
 
     /// Whether errors should not be logged.
@@ -82,7 +113,7 @@ impl NewSuper<'_> {
 
     /// Sets the smallest block size the device and `bytes` allow; `None` when there is none.
     pub(crate) fn min_block_size(&self, bytes: u32) -> Option<u32> {
-        // SAFETY: As above.
+        // SAFETY: As in `set_block_size`.
         let size = unsafe { bindings::sb_min_blocksize(self.as_ptr(), bytes as i32) };
         u32::try_from(size).ok().filter(|&n| n > 0)
     }
@@ -108,20 +139,24 @@ impl NewSuper<'_> {
     }
 }
 
-/// The registration of file system type `T`; unregistered when dropped.
+/// The module's file system type. It holds the keys of lock classes, which lockdep takes from
+/// static memory only.
+struct Type(Opaque<bindings::file_system_type>);
+
+// SAFETY: Only `Registration` writes to it, of which there is one at a time; while it is registered,
+// it is the kernel's.
+unsafe impl Sync for Type {}
+
+static TYPE: Type = Type(Opaque::uninit());
+
+/// The registration of file system type `T`; unregistered when dropped. A module has one at a time.
 pub(crate) struct Registration<T: FileSystem> {
-    fs: Pin<KBox<Opaque<bindings::file_system_type>>>,
     _cache: InodeCache<T>,
     _queue: WriteEndQueue,
 }
 
-// SAFETY: The type's registration is only touched when created and dropped.
-unsafe impl<T: FileSystem> Send for Registration<T> {}
-// SAFETY: As above.
-unsafe impl<T: FileSystem> Sync for Registration<T> {}
-
-impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
-    /// Registers the type.
+impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
+    /// Registers the type. `EBUSY` if the module has one registered.
     pub(crate) fn new(module: &'static ThisModule) -> Result<Self> {
         let cache = InodeCache::new()?;
         let queue = WriteEndQueue::new()?;
@@ -133,11 +168,13 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         fs.parameters = T::PARAMS.as_ptr();
         fs.kill_sb = Some(Self::kill_sb);
         fs.fs_flags = (bindings::FS_REQUIRES_DEV | bindings::FS_ALLOW_IDMAP) as i32;
-        let fs = KBox::pin(Opaque::new(fs), GFP_KERNEL)?;
-        // SAFETY: The type is complete and pinned; it stays allocated until unregistered.
-        kernel::error::to_result(unsafe { bindings::register_filesystem(fs.get()) })?;
+        // SAFETY: The cache exists once, so no other registration uses the static. The type is
+        // complete when it is registered, and stays where it is.
+        to_result(unsafe {
+            TYPE.0.get().write(fs);
+            bindings::register_filesystem(TYPE.0.get())
+        })?;
         Ok(Self {
-            fs,
             _cache: cache,
             _queue: queue,
         })
@@ -225,7 +262,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
     ) -> i32 {
         from_result(|| {
             let ptr = NonNull::new(sb).ok_or(EINVAL)?;
-            // SAFETY: The superblock lives until `kill_sb` has dropped the volume.
+            // SAFETY: The superblock is alive and its device open until this function returns.
             let disk = unsafe { Disk::new(ptr) };
             // SAFETY: Transparent wrapper of a live superblock; the options are live too.
             let (new, options) = unsafe {
@@ -234,7 +271,19 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
                     &*(*fc).fs_private.cast::<T::Options>(),
                 )
             };
-            let volume = T::fill_super(&new, disk, options)?;
+            let data = T::fill_super(&new, &disk, options)?;
+            let volume = KBox::try_pin_init(
+                try_pin_init!(Mounted::<T> {
+                    // SAFETY: `kill_sb` stops the use of the device before it is closed, and drops
+                    // the volume before the superblock.
+                    disk: unsafe { Disk::new(ptr) },
+                    // SAFETY: `kill_sb` stops the worker while the superblock is alive.
+                    worker <- unsafe { Worker::new(ptr) },
+                    write_ends <- WriteEnds::new(),
+                    data <- data,
+                }? Error),
+                GFP_KERNEL,
+            )?;
             // SAFETY: The superblock is not published. The volume is owned by `s_fs_info` from
             // here on and dropped in `kill_sb`; it stays pinned there.
             unsafe {
@@ -285,13 +334,14 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
     ///
     /// Called by the kernel with live objects of type `T`, as the table says.
     unsafe extern "C" fn kill_sb(sb: *mut bindings::super_block) {
-        // SAFETY: The VFS passes the superblock for the last time. `kill_block_super` evicts all
-        // inodes and calls `put_super`. RCU path walks may still compare names with the volume's
-        // tables, so it is dropped a grace period later. It is null if `fill_super` failed early.
+        // SAFETY: The VFS passes the superblock for the last time. The worker is stopped while all
+        // that it uses is there. `kill_block_super` evicts all inodes, calls `put_super` and closes
+        // the device. RCU path walks may still compare names with the volume's tables, so it is
+        // dropped a grace period later. It is null if `fill_super` failed early.
         unsafe {
-            let volume = (*sb).s_fs_info.cast::<T::Volume>();
+            let volume = (*sb).s_fs_info.cast::<Mounted<T>>();
             if !volume.is_null() {
-                T::stop(SuperBlock::from_raw(sb));
+                (*volume).worker.stop();
             }
             bindings::kill_block_super(sb);
             if !volume.is_null() {
@@ -305,6 +355,6 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 impl<T: FileSystem> Drop for Registration<T> {
     fn drop(&mut self) {
         // SAFETY: Registered in `new`; no superblock is left, or the module would be in use.
-        unsafe { bindings::unregister_filesystem(self.fs.get()) };
+        unsafe { bindings::unregister_filesystem(TYPE.0.get()) };
     }
 }

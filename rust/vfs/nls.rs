@@ -44,9 +44,10 @@ impl Nls {
     pub(crate) fn char2uni(&self, bytes: &[u8]) -> Option<(u16, usize)> {
         let table = self.0.as_ptr();
         let mut unit: bindings::wchar_t = 0;
-        let avail = i32::try_from(bytes.len()).ok()?;
+        // Tables of one byte per character read that byte without a look at the length.
+        let avail = i32::try_from(bytes.len()).ok().filter(|&n| n > 0)?;
         // SAFETY: By the type invariant the table is loaded; `char2uni` is always set and reads
-        // at most `avail` bytes.
+        // one byte, which is there, or as many as it needs of `avail`.
         let len = unsafe { ((*table).char2uni?)(bytes.as_ptr(), avail, &mut unit) };
         let len = usize::try_from(len).ok()?;
         (len > 0 && len <= bytes.len()).then_some((unit, len))

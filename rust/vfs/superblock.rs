@@ -5,7 +5,7 @@
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
 use super::super::bindings;
-use super::{inode, to_c, FileSystem, Inode};
+use super::{inode, to_c, FileSystem, Inode, Mounted};
 use core::marker::PhantomData;
 use kernel::prelude::*;
 use kernel::types::Opaque;
@@ -14,7 +14,8 @@ use kernel::types::Opaque;
 ///
 /// # Invariants
 ///
-/// Alive while referenced; `s_fs_info` is the `T::Volume` once `fill_super` has returned it.
+/// Alive while referenced, with a [`Mounted<T>`] in `s_fs_info` that lives until an RCU grace period
+/// after the last operation.
 #[repr(transparent)]
 pub(crate) struct SuperBlock<T: FileSystem>(Opaque<bindings::super_block>, PhantomData<T>);
 
@@ -34,11 +35,11 @@ impl<T: FileSystem> SuperBlock<T> {
         self.0.get()
     }
 
-    /// The file system's data.
-    pub(crate) fn volume(&self) -> &T::Volume {
+    /// The volume.
+    pub(crate) fn volume(&self) -> &Mounted<T> {
         // SAFETY: By the type invariant `s_fs_info` is the volume, which lives as long as the
-        // superblock is in use.
-        unsafe { &*(*self.as_ptr()).s_fs_info.cast::<T::Volume>() }
+        // superblock is in use, and of which there are shared references only.
+        unsafe { &*(*self.as_ptr()).s_fs_info.cast::<Mounted<T>>() }
     }
 }
 

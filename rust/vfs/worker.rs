@@ -5,7 +5,6 @@
 //! C header: [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 
 use super::super::bindings;
-use super::mount::NewSuper;
 use super::{MountOps, SuperBlock};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -16,11 +15,12 @@ use kernel::types::Opaque;
 ///
 /// # Invariants
 ///
-/// The work is initialised and the superblock alive. [`super::Registration`] stops the worker
-/// before it takes the superblock down, after which it never runs again.
+/// The work is initialised and the superblock alive. `kill_sb` stops the worker before it takes the
+/// superblock down, after which it never runs again. Only [`super::Mounted`] has one: it can't be
+/// scheduled before `s_fs_info` is set.
 #[repr(C)]
 #[pin_data]
-pub(crate) struct Worker<T> {
+pub(super) struct Worker<T> {
     #[pin]
     work: Opaque<bindings::delayed_work>,
     sb: NonNull<bindings::super_block>,
@@ -33,9 +33,13 @@ unsafe impl<T> Send for Worker<T> {}
 unsafe impl<T> Sync for Worker<T> {}
 
 impl<T: MountOps> Worker<T> {
-    /// A worker of the volume that is being mounted.
-    pub(crate) fn new(new: &NewSuper<'_>) -> impl PinInit<Self> {
-        let sb = new.as_non_null();
+    /// A worker of the superblock.
+    ///
+    /// # Safety
+    ///
+    /// The worker must be part of the superblock's volume, and be stopped before the superblock is
+    /// taken down.
+    pub(super) unsafe fn new(sb: NonNull<bindings::super_block>) -> impl PinInit<Self> {
         pin_init!(Self {
             work <- Opaque::ffi_init(|work| {
                 // SAFETY: `work` is the pinned place of the work item.
@@ -47,13 +51,13 @@ impl<T: MountOps> Worker<T> {
     }
 
     /// Has the work done in `seconds`, unless it is due earlier or the worker was stopped.
-    pub(crate) fn schedule(&self, seconds: u32) {
+    pub(super) fn schedule(&self, seconds: u32) {
         // SAFETY: By the type invariant the work is initialised.
         unsafe { bindings::queue_delayed_work_seconds(self.work.get(), seconds) };
     }
 
     /// Stops the worker for good and waits until it is idle.
-    pub(crate) fn stop(&self) {
+    pub(super) fn stop(&self) {
         // SAFETY: By the type invariant the work is initialised; the caller may sleep.
         unsafe { bindings::disable_delayed_work_sync(self.work.get()) };
     }

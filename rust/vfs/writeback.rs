@@ -51,7 +51,7 @@ impl Drop for WriteEndQueue {
 /// each is the bio of an `iomap_ioend` of the volume whose write has ended.
 #[repr(C)]
 #[pin_data(PinnedDrop)]
-pub(crate) struct WriteEnds<T> {
+pub(super) struct WriteEnds<T> {
     #[pin]
     work: Opaque<bindings::work_struct>,
     done: AtomicPtr<bindings::bio>,
@@ -65,7 +65,7 @@ unsafe impl<T> Sync for WriteEnds<T> {}
 
 impl<T: DataOps> WriteEnds<T> {
     /// Nothing has ended.
-    pub(crate) fn new() -> impl PinInit<Self> {
+    pub(super) fn new() -> impl PinInit<Self> {
         pin_init!(Self {
             work <- Opaque::ffi_init(|work| {
                 // SAFETY: `work` is the pinned place of the work item.
@@ -86,7 +86,7 @@ impl<T: DataOps> WriteEnds<T> {
         // SAFETY: By the contract above ioend, inode and so the volume are alive.
         let ends = unsafe {
             let inode = (*bindings::iomap_ioend_from_bio(bio)).io_inode;
-            T::write_ends(Inode::<T>::from_raw(inode).volume())
+            &Inode::<T>::from_raw(inode).volume().write_ends
         };
         // INVARIANT: Its end passed the bio to us; it enters the list whole. As soon as it has, the
         // worker may finish it and the volume may go away; but not before an RCU grace period, and

@@ -4,9 +4,13 @@
 # lint.sh - what can be said about the sources without running them
 #
 # Usage: tools/testing/lint.sh [NAME]...
+#        tools/testing/lint.sh --unsafe-table
 #
 # Prints KTAP, one test for each lint; with NAMEs only those. The tools run in the
 # cache's root, so that their versions are those of the kernel's compiler.
+#
+# --unsafe-table lists each use of unsafe in the module: where and what it is, the C
+# functions that it calls, the contract that it names.
 
 # The lints are called by name.
 # shellcheck disable=SC2317
@@ -14,8 +18,8 @@
 . "$(dirname "$0")/vm/lib.sh"
 cd "$RVFAT_SRC"
 
-LINTS=(rustfmt_module rustfmt_tools clippy_module clippy_tools unsafe_placement
-	safety_comments no_panic spdx shellcheck)
+LINTS=(rustfmt_module rustfmt_tools clippy_module clippy_tools unsafe no_panic spdx
+	shellcheck)
 
 in_root() { "$VM_DIR/enter" "$@"; }
 
@@ -59,45 +63,18 @@ clippy_tools() {
 	done
 }
 
-# `unsafe` is confined to the bindings and the VFS layer.
-unsafe_placement() {
-	! module_sources | grep -vE '^rust/(bindings|vfs)/' |
-		xargs grep -nE '\bunsafe\b' | grep -vE '^[^:]+:[0-9]+:[[:space:]]*//'
+# Each `unsafe` names the contract it relies on; in the module it is confined to the
+# bindings and the VFS layer. The tool's own tests come first.
+unsafe() {
+	local out
+	out=$(unsafe_list test --quiet 2>&1) || { echo "$out"; return 1; }
+	unsafe_list run --quiet -- --within rust/bindings --within rust/vfs rust &&
+		unsafe_list run --quiet -- tools
 }
-
-# Each unsafe block, impl and extern has a SAFETY comment above its statement, each
-# unsafe function a "# Safety" section.
-safety_comments() {
-	# shellcheck disable=SC2016
-	{ module_sources; tool_sources; } | xargs awk '
-		FNR == 1 { delete line }
-		{ line[FNR] = $0 }
-		/^[ \t]*\/\// { next }
-		# The methods of a trait keep to the safety section of the trait.
-		/^(unsafe )?impl.* for / { in_trait = 1 }
-		/^}/ { in_trait = 0 }
-		{
-			code = $0
-			sub(/\/\/.*/, "", code)
-			gsub(/"([^"\\]|\\.)*"/, "\"\"", code)
-			if (code !~ /(^|[^A-Za-z0-9_])unsafe([^A-Za-z0-9_]|$)/) next
-			fn = code ~ /unsafe (extern "" )?fn [A-Za-z_]/
-			if (fn && in_trait) next
-			if (!fn && code !~ /unsafe *(\{|impl|extern|$)/) next
-			if ($0 ~ /\/\/.*SAFETY:/) next
-			# Up to the comment above the statement that this line belongs to.
-			n = FNR - 1
-			for (left = 14; left > 0 && n > 0; left--) {
-				if (line[n] ~ /^[ \t]*\/\//) break
-				if (line[n] !~ /^[ \t]*#/ && line[n] ~ /([;}]|[^=(,|>] *\{)[ \t]*$/ && line[n] !~ /[(=] *\{$/) break
-				n--
-			}
-			ok = 0
-			for (; n > 0 && line[n] ~ /^[ \t]*(\/\/|#\[)/; n--)
-				if (line[n] ~ /SAFETY:|# Safety/) ok = 1
-			if (!ok) { print FILENAME ":" FNR ": " $0; bad = 1 }
-		}
-		END { exit bad }'
+unsafe_list() {
+	local command=$1
+	shift
+	in_root cargo "$command" --manifest-path tools/testing/unsafe-list/Cargo.toml "$@"
 }
 
 # Nothing in the module may panic. Doc examples and comments don't count.
@@ -121,6 +98,10 @@ shellcheck() {
 	in_root shellcheck -x "${files[@]}"
 }
 
+if [[ ${1-} == --unsafe-table ]]; then
+	unsafe_list run --quiet -- --table rust
+	exit
+fi
 (($#)) || set -- "${LINTS[@]}"
 echo "KTAP version 1"
 echo "1..$#"
