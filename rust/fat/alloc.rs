@@ -56,18 +56,18 @@ struct Window {
 }
 
 impl Window {
-    fn set(&mut self, index: u32, free: bool) {
+    /// Returns whether that changed anything.
+    fn set(&mut self, index: u32, free: bool) -> bool {
         let (word, bit) = (index as usize / 64, 1u64 << (index % 64));
-        if let Some(word) = self.bits.get_mut(word) {
-            let was = *word & bit != 0;
-            if free && !was {
-                *word |= bit;
-                self.free += 1;
-            } else if !free && was {
-                *word &= !bit;
-                self.free -= 1;
-            }
+        let Some(word) = self.bits.get_mut(word) else {
+            return false;
+        };
+        let changes = (*word & bit != 0) != free;
+        if changes {
+            *word ^= bit;
+            self.free = if free { self.free + 1 } else { self.free - 1 };
         }
+        changes
     }
 
     /// The first index from `from` on whose bit is `free`.
@@ -90,6 +90,8 @@ impl Window {
 pub(crate) struct FreeMap {
     windows: KVVec<Option<KBox<Window>>>,
     loaded: u32,
+    /// Clusters of the volume.
+    clusters: u32,
     /// Free clusters, if known.
     free: Option<u32>,
     /// Where to look first for a file's first cluster.
@@ -110,6 +112,7 @@ impl FreeMap {
         Ok(Self {
             windows,
             loaded: 0,
+            clusters: max_cluster.saturating_sub(1),
             free,
             next: next.unwrap_or(2),
             held: KVVec::new(),
@@ -177,16 +180,20 @@ impl FreeMap {
     }
 
     fn mark(&mut self, run: &Run, free: bool) {
+        // On a broken volume, two chains may have shared clusters that are freed twice.
+        let mut changed = 0u32;
         for n in run.first.get()..run.end() {
-            if let Some(Some(window)) = self.windows.get_mut((n / WINDOW) as usize) {
-                window.set(n % WINDOW, free);
-            }
+            changed += match self.windows.get_mut((n / WINDOW) as usize) {
+                Some(Some(window)) => u32::from(window.set(n % WINDOW, free)),
+                // Not looked at yet: what FSINFO said is all there is.
+                _ => 1,
+            };
         }
         if let Some(count) = &mut self.free {
             *count = if free {
-                count.saturating_add(run.len)
+                count.saturating_add(changed).min(self.clusters)
             } else {
-                count.saturating_sub(run.len)
+                count.saturating_sub(changed)
             };
         }
     }

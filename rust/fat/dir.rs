@@ -14,7 +14,7 @@ use crate::ondisk::{
 use crate::vfs::{BufferHead, Inode, NofsScope};
 use kernel::prelude::*;
 
-use super::find::{self, slot_number};
+use super::find;
 use super::names::Units;
 use super::node::is_root;
 use super::{expand, Fat};
@@ -29,7 +29,7 @@ pub(crate) const MAX_DIR_BYTES: u64 = 65_536 * SLOT;
 const READ_AHEAD: u64 = 128;
 
 /// First byte of the name of a removed entry.
-const DELETED: u8 = 0xe5;
+pub(super) const DELETED: u8 = 0xe5;
 
 /// Where an entry is.
 #[derive(Clone, Copy)]
@@ -43,6 +43,13 @@ pub(crate) struct Location {
 }
 
 impl Location {
+    /// The entry whose 8.3 slot is at `pos`, whose first slot is at byte `first` of the directory, and
+    /// which has `slots` of them.
+    pub(super) fn new(pos: DirPos, first: u64, slots: usize) -> Result<Self> {
+        let slots = u32::try_from(slots).map_err(|_| EINVAL)?;
+        Ok(Self { pos, first, slots })
+    }
+
     /// The byte in the directory where the entry's first slot starts.
     pub(crate) fn first(&self) -> u64 {
         self.first
@@ -124,7 +131,7 @@ impl<'a> DirReader<'a> {
     }
 
     /// The block and the offset in it of the slot at byte `at`.
-    fn place(&mut self, at: u64) -> Result<Option<(&BufferHead, usize)>> {
+    pub(super) fn place(&mut self, at: u64) -> Result<Option<(&BufferHead, usize)>> {
         let vol = self.dir.volume();
         let offset = (at & (vol.block_bytes() - 1)) as usize;
         let block = self.block(at >> vol.geo.sector_bits())?;
@@ -132,7 +139,7 @@ impl<'a> DirReader<'a> {
     }
 
     /// The slot at byte `at`; `None` beyond the end.
-    fn slot(&mut self, at: u64) -> Result<Option<RawDirent>> {
+    pub(super) fn slot(&mut self, at: u64) -> Result<Option<RawDirent>> {
         match self.place(at)? {
             Some((bh, offset)) => Ok(Some(RawDirent::from_bytes(bh.read(offset)?))),
             None => Ok(None),
@@ -140,7 +147,7 @@ impl<'a> DirReader<'a> {
     }
 
     /// The place on the device of the slot at byte `at`.
-    fn pos(&mut self, at: u64) -> Result<DirPos> {
+    pub(super) fn pos(&mut self, at: u64) -> Result<DirPos> {
         let bits = self.dir.volume().geo.sector_bits();
         let (bh, offset) = self.place(at)?.ok_or(EIO)?;
         DirPos::new(
@@ -244,82 +251,8 @@ pub(crate) fn count_subdirs(dir: &Inode<Fat>) -> Result<u32> {
     Ok(n)
 }
 
-/// Room for an entry.
-struct Room {
-    /// The byte where it starts.
-    first: u64,
-    /// Slots that are there; the rest have to be made.
-    have: u64,
-    /// Whether the end mark is among them.
-    over_end: bool,
-}
-
-/// Finds the first place from byte `from` on with `want` free slots in a row, or the free ones at
-/// the end.
-fn find_room(reader: &mut DirReader<'_>, from: u64, want: u64) -> Result<Room> {
-    let mut room = Room {
-        first: 0,
-        have: 0,
-        over_end: false,
-    };
-    let mut at = from;
-    while room.have < want {
-        // Everything behind the end mark is free, whatever it holds.
-        match reader.slot(at)?.map(|slot| slot.kind()) {
-            None => break,
-            Some(kind) if room.over_end || matches!(kind, SlotKind::End | SlotKind::Deleted) => {
-                if room.have == 0 {
-                    room.first = at;
-                }
-                room.have += 1;
-                room.over_end |= matches!(kind, SlotKind::End);
-            }
-            Some(_) => room.have = 0,
-        }
-        at += SLOT;
-    }
-    if room.have == 0 {
-        room.first = at;
-    }
-    Ok(room)
-}
-
-/// Adds an entry, its slots in disk order. What it refers to needs the FAT up to change `after`.
-/// `ENOSPC`. The inode lock is held.
-pub(crate) fn add(dir: &Inode<Fat>, slots: &[[u8; DIRENT_SIZE]], after: u64) -> Result<Location> {
-    let mut reader = DirReader::new(dir);
-    let want = slots.len() as u64;
-    let from = find::with_index(dir, |index| index.room(slots.len()))?;
-    let room = find_room(&mut reader, u64::from(from) * SLOT, want)?;
-    if room.have < want {
-        let end = room.first + room.have * SLOT;
-        grow(dir, end, (want - room.have) * SLOT)?;
-        reader = DirReader::new(dir);
-    }
-    let end = room.first + want * SLOT;
-    if room.over_end {
-        // The end mark moves behind the new entry, if there is anything behind it.
-        if let Some(slot) = reader.slot(end)? {
-            if !matches!(slot.kind(), SlotKind::End) {
-                write_slots(&mut reader, end, &[[0; DIRENT_SIZE]], after)?;
-            }
-        }
-    }
-    write_slots(&mut reader, room.first, slots, after)?;
-    let loc = Location {
-        pos: reader.pos(end - SLOT)?,
-        first: room.first,
-        slots: u32::try_from(want).map_err(|_| EINVAL)?,
-    };
-    find::update_index(dir, &mut reader, &loc, |index, record, names| {
-        index.took(slot_number(loc.first), slots.len());
-        find::note(dir, index, record, names)
-    });
-    Ok(loc)
-}
-
 /// Writes slots from byte `first` on, block by block.
-fn write_slots(
+pub(super) fn write_slots(
     reader: &mut DirReader<'_>,
     first: u64,
     slots: &[[u8; DIRENT_SIZE]],
@@ -385,67 +318,6 @@ pub(crate) fn share_block(dir: &Inode<Fat>, a: &Location, b: &Location) -> bool 
     [a, b].iter().all(|l| {
         l.first >> bits == block && (l.first + u64::from(l.slots - 1) * SLOT) >> bits == block
     })
-}
-
-/// Makes the directory, which ends at byte `end`, at least `bytes` longer.
-fn grow(dir: &Inode<Fat>, end: u64, bytes: u64) -> Result {
-    let vol = dir.volume();
-    if is_root(dir) && vol.geo.root_cluster().is_none() {
-        return Err(ENOSPC);
-    }
-    if end.saturating_add(bytes) > MAX_DIR_BYTES {
-        return Err(ENOSPC);
-    }
-    let _nofs = NofsScope::new();
-    let mut chain = dir.node().chain.lock();
-    let want = vol.clusters_for(bytes);
-    let runs = match expand::take(vol, &mut chain, want, 0) {
-        Err(e) if e == ENOSPC && vol.has_pending() => {
-            vol.commit(false)?;
-            expand::take(vol, &mut chain, want, 0)?
-        }
-        result => result?,
-    };
-    // The zeros have to be on disk before the chain leads there.
-    let zeroed = (|| {
-        for run in &runs {
-            let mut cluster = Some(run.first);
-            for _ in 0..run.len {
-                let c = cluster.ok_or(EIO)?;
-                let blocks = zero_cluster(dir, c)?;
-                BufferHead::sync_all(blocks.iter())?;
-                cluster = c.checked_add(1);
-            }
-        }
-        if vol.disk.has_write_cache() {
-            vol.disk.flush()?;
-        }
-        Ok(())
-    })();
-    if let Err(e) = zeroed {
-        expand::give_back(vol, &runs);
-        return Err(e);
-    }
-    expand::link(vol, &mut chain, &runs)?;
-    drop(chain);
-    let size = dir.size() + (u64::from(want) << vol.geo.cluster_bits());
-    dir.set_size(size);
-    super::node::set_blocks(dir, vol.clusters_for(size));
-    Ok(())
-}
-
-/// The blocks of a cluster, zeroed in memory.
-pub(crate) fn zero_cluster(dir: &Inode<Fat>, cluster: Cluster) -> Result<KVVec<BufferHead>> {
-    let vol = dir.volume();
-    let first = vol.geo.cluster_sector(cluster).get();
-    let count = vol.geo.sectors_per_cluster();
-    let mut blocks = KVVec::with_capacity(count as usize, GFP_KERNEL)?;
-    for i in 0..u64::from(count) {
-        let bh = vol.disk.getblk(first + i)?;
-        bh.zero();
-        blocks.push(bh, GFP_KERNEL)?;
-    }
-    Ok(blocks)
 }
 
 /// Points the `..` of a directory to `parent`.

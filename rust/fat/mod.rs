@@ -14,6 +14,7 @@
 //! | [`unwritten`]  | what of a file's space holds no data yet                     |
 //! | [`data`]       | reading and writing file data                                |
 //! | [`dir`]        | directories as slots                                         |
+//! | [`place`]      | adding entries to directories                                |
 //! | [`find`]       | finding entries by name                                      |
 //! | [`index`]      | a directory's index in memory                                |
 //! | [`readdir`]    | listing them                                                 |
@@ -60,6 +61,7 @@ mod namei;
 mod names;
 mod node;
 mod options;
+mod place;
 mod range;
 mod readdir;
 mod rename;

@@ -20,7 +20,7 @@ use super::chain::Chain;
 use super::dir::{self, Location};
 use super::names::Units;
 use super::volume::{Volume, VolumeData};
-use super::{expand, find, node, rename, Fat};
+use super::{expand, find, node, place, rename, Fat};
 
 impl DentryOps for Fat {
     const IGNORED_TAIL: u8 = b'.';
@@ -155,7 +155,7 @@ fn new_dir_cluster(dir: &Inode<Fat>, now: Timespec) -> Result<Chain> {
     let filled = (|| {
         let first = chain.start().ok_or(EIO)?;
         let stamp = node::to_stamp(vol, now);
-        let blocks = dir::zero_cluster(dir, first)?;
+        let blocks = place::zero_cluster(dir, first)?;
         let head = blocks.first().ok_or(EIO)?;
         head.write(0, RawDirent::dot(stamp, Some(first)).as_bytes())?;
         head.write(
@@ -279,7 +279,7 @@ fn make(
         start,
     );
     let slots = Slots::new(dir, dentry.name(), entry)?;
-    let loc = dir::add(dir, &slots.list, after)?;
+    let loc = place::add(dir, &slots.list, after)?;
     let last = slots.list.last().ok_or(EIO)?;
     node::get(dir.sb(), &RawDirent::from_bytes(*last), loc).inspect_err(|_| undo_add(dir, &loc))
 }

@@ -21,7 +21,7 @@ use super::namei::{
     undo_remove,
     Slots, //
 };
-use super::{find, node, Fat};
+use super::{find, node, place, Fat};
 
 /// Moves `inode` from its entry in `old_dir` to the name `new` in `new_dir`, in place of `target`.
 pub(super) fn move_entry(
@@ -55,7 +55,7 @@ pub(super) fn move_entry(
         }
         None => {
             let slots = Slots::new(new_dir, new.name(), raw)?;
-            let loc = dir::add(new_dir, &slots.list, after)?;
+            let loc = place::add(new_dir, &slots.list, after)?;
             touch(new_dir, now);
             (loc, Undo::Remove)
         }
@@ -65,12 +65,10 @@ pub(super) fn move_entry(
     let together = old_dir.ino() == new_dir.ino() && dir::share_block(old_dir, &old_loc, &new_loc);
     let mut removed = None;
     let result = (|| {
-        if moves_dir {
-            dir::set_parent(inode, parent_start(new_dir))?;
-        }
         if !together {
             vol.commit(false)?;
         }
+        move_parent(inode, old_dir, new_dir)?;
         removed = Some(dir::remove(old_dir, &old_loc)?);
         touch_less(old_dir, now);
         finish(&[old_dir, new_dir, inode])
@@ -88,6 +86,16 @@ pub(super) fn move_entry(
     }
     settle_links(inode, old_dir, new_dir, target);
     Ok(())
+}
+
+/// Points the `..` of a directory that has a name in `from` and one in `to` to the latter, and
+/// commits that: as long as both names are there, `..` may fit either.
+fn move_parent(inode: &Inode<Fat>, from: &Inode<Fat>, to: &Inode<Fat>) -> Result {
+    if !inode.is_dir() || from.ino() == to.ino() {
+        return Ok(());
+    }
+    dir::set_parent(inode, parent_start(to))?;
+    inode.volume().commit(false)
 }
 
 /// How to take back the new name of a rename that failed.
@@ -157,7 +165,7 @@ fn add_spare(dir: &Inode<Fat>, content: RawDirent, after: u64) -> Result<Locatio
         }
     }
     let slots = Slots::new(dir, &name, content)?;
-    let loc = dir::add(dir, &slots.list, after)?;
+    let loc = place::add(dir, &slots.list, after)?;
     dir.volume()
         .commit(false)
         .inspect_err(|_| undo_add(dir, &loc))?;
@@ -200,15 +208,17 @@ pub(super) fn exchange(
     node::detach(b);
     let result = (|| {
         replace_content(dir_b, &loc_b, &raw_a, after)?;
-        set_parents(&[(a, dir_b), (b, dir_a)])?;
-        if !together {
-            dir_a.volume().commit(false)?;
-        }
-        replace_content(dir_a, &loc_a, &raw_b, after)?;
         if let Some(loc) = &spare {
-            dir_a.volume().commit(false)?;
+            let vol = dir_a.volume();
+            vol.commit(false)?;
+            move_parent(a, dir_a, dir_b)?;
+            replace_content(dir_a, &loc_a, &raw_b, after)?;
+            vol.commit(false)?;
+            move_parent(b, dir_b, dir_a)?;
             dir::remove(dir_b, loc)?;
             spare = None;
+        } else {
+            replace_content(dir_a, &loc_a, &raw_b, after)?;
         }
         touch(dir_a, now);
         touch(dir_b, now);

@@ -300,10 +300,14 @@ impl Volume {
         }
         let mut new = old;
         fsinfo::encode_into(&mut new, free, Some(next));
-        if new == old {
+        // What is in memory may be what could not be written before.
+        if new == old && !self.stale_fsinfo.load(Ordering::Relaxed) {
             return Ok(());
         }
+        self.stale_fsinfo.store(true, Ordering::Relaxed);
         bh.write(0, &new)?;
-        crate::vfs::BufferHead::sync_all(core::iter::once(&bh))
+        crate::vfs::BufferHead::sync_all(core::iter::once(&bh))?;
+        self.stale_fsinfo.store(false, Ordering::Relaxed);
+        Ok(())
     }
 }

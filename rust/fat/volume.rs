@@ -45,6 +45,8 @@ pub(crate) struct VolumeData {
     pub(crate) loose: AtomicUsize,
     /// Whether the volume was marked dirty when it was mounted.
     pub(crate) was_dirty: AtomicBool,
+    /// Whether FSINFO on disk may not be what it is in memory.
+    pub(crate) stale_fsinfo: AtomicBool,
     next_ino: AtomicU64,
 }
 
@@ -76,6 +78,7 @@ impl VolumeData {
             unsettled <- new_mutex!(KVVec::new(), "rvfat unsettled"),
             pending_free: AtomicU64::new(0),
             loose: AtomicUsize::new(0),
+            stale_fsinfo: AtomicBool::new(false),
             next_ino: AtomicU64::new(ROOT_INO + 1),
         })
     }
