@@ -4,8 +4,8 @@
 
 use crate::ondisk::{fsinfo, time, Geometry, ParseOptions};
 use crate::vfs::{
-    Disk, Inode, MountOps, NewSuper, NofsScope, ParamValue, SeqFile, Statfs, SuperBlock, SuperOps,
-    WriteMode,
+    Disk, Inode, MountOps, NewSuper, NofsScope, ParamValue, Params, SeqFile, Statfs, SuperBlock,
+    SuperOps, WriteMode,
 };
 use core::sync::atomic::Ordering;
 use kernel::prelude::*;
@@ -33,7 +33,7 @@ const STATE_DIRTY: u8 = 0x01;
 impl MountOps for Fat {
     type Options = Options;
 
-    const PARAMS: &'static [crate::vfs::RawParam] = options::PARAMS.as_slice();
+    const PARAMS: Params = options::PARAMS.params();
 
     fn default_options(uid: u32, gid: u32, umask: u16) -> Result<KBox<Options>> {
         Ok(KBox::new(Options::new(uid, gid, umask)?, GFP_KERNEL)?)

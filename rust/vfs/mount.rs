@@ -9,7 +9,9 @@ use super::super::bindings;
 use super::inode::InodeCache;
 use super::superblock::SuperTable;
 use super::worker::Worker;
-use super::{params, to_c, DentryOps, Disk, FileSystem, Inode, ParamValue, SuperBlock, SuperOps};
+use super::{
+    params, to_c, DentryOps, Disk, FileSystem, Inode, ParamValue, Params, SuperBlock, SuperOps,
+};
 use core::ops::Deref;
 use core::ptr::NonNull;
 use kernel::error::{from_result, to_result};
@@ -23,7 +25,7 @@ pub(crate) trait MountOps: FileSystem {
     type Options: Send + Sync;
 
     /// The table of options (see [`super::ParamTable`]).
-    const PARAMS: &'static [bindings::fs_parameter_spec];
+    const PARAMS: Params;
 
     /// The options before any is parsed. `uid`, `gid` and `umask` are the mounting task's.
     fn default_options(uid: u32, gid: u32, umask: u16) -> Result<KBox<Self::Options>>;
