@@ -236,11 +236,16 @@ impl Volume {
     /// Puts off a file's attributes: during `sync` to `sync_fs`, by when all data has been waited
     /// for at once, otherwise to the worker. Whether it did.
     pub(crate) fn settle_later(&self, inode: &Inode<Fat>) -> bool {
-        let Some(inode) = inode.grab() else {
-            return false;
-        };
         let _nofs = NofsScope::new();
-        let queued = self.unsettled.lock().push(inode, GFP_KERNEL).is_ok();
+        let queued = {
+            let mut list = self.unsettled.lock();
+            // Room first: a reference that finds none would be dropped here. The last one waits for
+            // the writeback of the inode, and this may be it.
+            list.reserve(1, GFP_KERNEL).is_ok()
+                && inode
+                    .grab()
+                    .is_some_and(|inode| list.push_within_capacity(inode).is_ok())
+        };
         self.commit_later();
         queued
     }
