@@ -183,7 +183,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_system_type.init_fs_context`, with live objects of type `T`.
     unsafe extern "C" fn init_fs_context(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The current task's credentials are readable by itself.
         let (uid, gid, umask) = unsafe {
@@ -206,7 +206,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `fs_context_operations.free`, with live objects of type `T`.
     unsafe extern "C" fn free(fc: *mut bindings::fs_context) {
         // SAFETY: `fs_private` is what `init_fs_context` put there; the context is going away.
         unsafe {
@@ -219,7 +219,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `fs_context_operations.parse_param`, with live objects of type `T`.
     unsafe extern "C" fn parse_param(
         fc: *mut bindings::fs_context,
         param: *mut bindings::fs_parameter,
@@ -239,7 +239,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `fs_context_operations.get_tree`, with live objects of type `T`.
     unsafe extern "C" fn get_tree(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The VFS passes a live context.
         unsafe { bindings::get_tree_bdev(fc, Some(Self::fill_super)) }
@@ -247,7 +247,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by `get_tree_bdev`, with a new superblock and a live context of type `T`.
     unsafe extern "C" fn fill_super(
         sb: *mut bindings::super_block,
         fc: *mut bindings::fs_context,
@@ -306,7 +306,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `fs_context_operations.reconfigure`, with live objects of type `T`.
     unsafe extern "C" fn reconfigure(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The VFS passes a context with a live root.
         unsafe {
@@ -323,7 +323,7 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_system_type.kill_sb`, with live objects of type `T`.
     unsafe extern "C" fn kill_sb(sb: *mut bindings::super_block) {
         // SAFETY: The VFS passes the superblock for the last time. The worker is stopped while all
         // that it uses is there. `kill_block_super` evicts all inodes, calls `put_super` and closes
