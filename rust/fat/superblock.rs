@@ -4,8 +4,8 @@
 
 use crate::ondisk::{fsinfo, time, Geometry, ParseOptions};
 use crate::vfs::{
-    Disk, Inode, MountOps, NewSuper, NofsScope, ParamValue, SeqFile, Statfs, SuperBlock, SuperOps,
-    WriteMode,
+    Disk, Inode, MountOps, NewSuper, NofsScope, ParamValue, Params, SeqFile, Statfs, SuperBlock,
+    SuperOps, WriteMode,
 };
 use core::sync::atomic::Ordering;
 use kernel::prelude::*;
@@ -33,7 +33,7 @@ const STATE_DIRTY: u8 = 0x01;
 impl MountOps for Fat {
     type Options = Options;
 
-    const PARAMS: &'static [crate::vfs::RawParam] = options::PARAMS.as_slice();
+    const PARAMS: Params = options::PARAMS.params();
 
     fn default_options(uid: u32, gid: u32, umask: u16) -> Result<KBox<Options>> {
         Ok(KBox::new(Options::new(uid, gid, umask)?, GFP_KERNEL)?)
@@ -236,11 +236,16 @@ impl Volume {
     /// Puts off a file's attributes: during `sync` to `sync_fs`, by when all data has been waited
     /// for at once, otherwise to the worker. Whether it did.
     pub(crate) fn settle_later(&self, inode: &Inode<Fat>) -> bool {
-        let Some(inode) = inode.grab() else {
-            return false;
-        };
         let _nofs = NofsScope::new();
-        let queued = self.unsettled.lock().push(inode, GFP_KERNEL).is_ok();
+        let queued = {
+            let mut list = self.unsettled.lock();
+            // Room first: a reference that finds none would be dropped here. The last one waits for
+            // the writeback of the inode, and this may be it.
+            list.reserve(1, GFP_KERNEL).is_ok()
+                && inode
+                    .grab()
+                    .is_some_and(|inode| list.push_within_capacity(inode).is_ok())
+        };
         self.commit_later();
         queued
     }

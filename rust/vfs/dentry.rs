@@ -233,7 +233,8 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `dentry_operations.d_revalidate`, with objects of type `T`: referenced ones,
+    /// unless `LOOKUP_RCU` is set.
     unsafe extern "C" fn d_revalidate(
         dir: *mut bindings::inode,
         _name: *const bindings::qstr,
@@ -256,7 +257,8 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `dentry_operations.d_hash`, with objects of type `T` that RCU at least keeps
+    /// alive.
     unsafe extern "C" fn d_hash(dentry: *const bindings::dentry, qstr: *mut bindings::qstr) -> i32 {
         // SAFETY: The VFS passes a live directory dentry (under RCU at least) and a name that is
         // private to the caller. The volume is freed an RCU grace period after the unmount.
@@ -275,7 +277,8 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `dentry_operations.d_compare`, with objects of type `T` that RCU at least keeps
+    /// alive.
     unsafe extern "C" fn d_compare(
         dentry: *const bindings::dentry,
         len: u32,

@@ -221,7 +221,7 @@ impl<T: FileOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.iterate_shared`, with live objects of type `T`.
     unsafe extern "C" fn iterate(
         file: *mut bindings::file,
         ctx: *mut bindings::dir_context,
@@ -239,7 +239,7 @@ impl<T: FileOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.unlocked_ioctl`, with live objects of type `T`.
     unsafe extern "C" fn ioctl(file: *mut bindings::file, cmd: u32, arg: usize) -> isize {
         match T::ioctl(&File(file, PhantomData), cmd, UserPtr::new(arg)) {
             Ok(n) => n,
@@ -249,7 +249,7 @@ impl<T: FileOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.fsync`, with live objects of type `T`.
     unsafe extern "C" fn fsync(
         file: *mut bindings::file,
         start: i64,
@@ -285,7 +285,7 @@ impl<T: FileOps + DataOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.llseek`, with live objects of type `T`.
     unsafe extern "C" fn llseek(file: *mut bindings::file, offset: i64, whence: i32) -> i64 {
         let hole = match whence as u32 {
             bindings::SEEK_HOLE => true,
@@ -305,7 +305,7 @@ impl<T: FileOps + DataOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.read_iter`, with live objects of type `T`.
     unsafe extern "C" fn read_iter(
         iocb: *mut bindings::kiocb,
         to: *mut bindings::iov_iter,
@@ -315,7 +315,7 @@ impl<T: FileOps + DataOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.write_iter`, with live objects of type `T`.
     unsafe extern "C" fn write_iter(
         iocb: *mut bindings::kiocb,
         from: *mut bindings::iov_iter,
@@ -328,7 +328,7 @@ impl<T: FileOps + DataOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.mmap_prepare`, with live objects of type `T`.
     unsafe extern "C" fn mmap_prepare(desc: *mut bindings::vm_area_desc) -> i32 {
         // SAFETY: See the type's comment; the description is private to the call.
         unsafe {
@@ -340,7 +340,7 @@ impl<T: FileOps + DataOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.open`, with live objects of type `T`.
     unsafe extern "C" fn open(inode: *mut bindings::inode, file: *mut bindings::file) -> i32 {
         // SAFETY: See the type's comment; the file is not yet visible to others.
         unsafe {
@@ -351,7 +351,7 @@ impl<T: FileOps + DataOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.flush`, with live objects of type `T`.
     unsafe extern "C" fn flush(file: *mut bindings::file, _id: bindings::fl_owner_t) -> i32 {
         let file = File::<T>(file, PhantomData);
         to_c(T::flush(file.inode(), file.is_writable()))
@@ -359,7 +359,7 @@ impl<T: FileOps + DataOps> FileTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_operations.fallocate`, with live objects of type `T`.
     unsafe extern "C" fn fallocate(
         file: *mut bindings::file,
         mode: i32,

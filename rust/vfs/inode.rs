@@ -41,11 +41,27 @@ impl Timespec {
     }
 }
 
+/// Reads a field that others may write, like `READ_ONCE()`.
+macro_rules! read_once {
+    ($place:expr) => {
+        (&raw const $place).read_volatile()
+    };
+}
+
+/// Writes a field that others may read, like `WRITE_ONCE()`.
+macro_rules! write_once {
+    ($place:expr, $value:expr) => {
+        (&raw mut $place).write_volatile($value)
+    };
+}
+
 /// The slab object of an inode: the VFS part, the hash key and the file system's part.
 #[repr(C)]
 pub(super) struct InodeObject<T: FileSystem> {
     vfs: Opaque<bindings::inode>,
     key: AtomicU64,
+    /// Set by who moves the inode to another key.
+    moving: AtomicBool,
     node: MaybeUninit<T::Node>,
 }
 
@@ -89,7 +105,11 @@ impl<T: FileSystem> InodeCache<T> {
     }
 
     /// Slab constructor: runs once per object, not once per inode.
-    extern "C" fn init_once(object: *mut kernel::ffi::c_void) {
+    ///
+    /// # Safety
+    ///
+    /// Called by the slab allocator with memory for one object of the cache.
+    unsafe extern "C" fn init_once(object: *mut kernel::ffi::c_void) {
         // SAFETY: The slab allocator passes memory of one `InodeObject`, whose first field is the
         // VFS inode.
         unsafe { bindings::inode_init_once(object.cast()) };
@@ -127,6 +147,7 @@ pub(super) unsafe extern "C" fn alloc_inode<T: FileSystem>(
     // the object never moves.
     unsafe {
         (&raw mut (*object).key).write(AtomicU64::new(0));
+        (&raw mut (*object).moving).write(AtomicBool::new(false));
         let node = (&raw mut (*object).node).cast::<T::Node>();
         match T::new_node().__init(node) {
             Ok(()) => object.cast(),
@@ -261,13 +282,13 @@ impl<T: FileSystem> Inode<T> {
     /// Sets the number of 512-byte sectors that `st_blocks` reports.
     pub(crate) fn set_blocks(&self, sectors: u64) {
         // SAFETY: The inode is alive; the field is only reported.
-        unsafe { (*self.as_ptr()).i_blocks = sectors };
+        unsafe { write_once!((*self.as_ptr()).i_blocks, sectors) };
     }
 
     /// File type and permissions.
     pub(crate) fn mode(&self) -> u16 {
-        // SAFETY: The inode is alive.
-        unsafe { (*self.as_ptr()).i_mode }
+        // SAFETY: The inode is alive. Others may change the field meanwhile.
+        unsafe { read_once!((*self.as_ptr()).i_mode) }
     }
 
     /// Whether it is a directory.
@@ -282,14 +303,14 @@ impl<T: FileSystem> Inode<T> {
 
     /// Sets file type and permissions. The caller holds the inode lock, or the inode is new.
     pub(crate) fn set_mode(&self, mode: u16) {
-        // SAFETY: The inode is alive.
-        unsafe { (*self.as_ptr()).i_mode = mode };
+        // SAFETY: The inode is alive. Others may read the field meanwhile.
+        unsafe { write_once!((*self.as_ptr()).i_mode, mode) };
     }
 
     /// The link count.
     pub(crate) fn nlink(&self) -> u32 {
-        // SAFETY: The inode is alive.
-        unsafe { (*self.as_ptr()).__bindgen_anon_1.i_nlink }
+        // SAFETY: The inode is alive. Others may change the field meanwhile.
+        unsafe { read_once!((*self.as_ptr()).__bindgen_anon_1.i_nlink) }
     }
 
     /// Sets the link count. The caller holds the parent's inode lock, or the inode is new.
@@ -320,11 +341,11 @@ impl<T: FileSystem> Inode<T> {
 
     /// The modification time.
     pub(crate) fn mtime(&self) -> Timespec {
-        // SAFETY: The inode is alive. A torn read of seconds and nanoseconds is harmless here.
+        // SAFETY: The inode is alive. Seconds and nanoseconds may be of different times, as in C.
         unsafe {
             Timespec {
-                secs: (*self.as_ptr()).i_mtime_sec,
-                nsec: (*self.as_ptr()).i_mtime_nsec,
+                secs: read_once!((*self.as_ptr()).i_mtime_sec),
+                nsec: read_once!((*self.as_ptr()).i_mtime_nsec),
             }
         }
     }
@@ -334,8 +355,8 @@ impl<T: FileSystem> Inode<T> {
         // SAFETY: As in `mtime`.
         unsafe {
             Timespec {
-                secs: (*self.as_ptr()).i_atime_sec,
-                nsec: (*self.as_ptr()).i_atime_nsec,
+                secs: read_once!((*self.as_ptr()).i_atime_sec),
+                nsec: read_once!((*self.as_ptr()).i_atime_nsec),
             }
         }
     }
@@ -412,28 +433,23 @@ impl<T: FileSystem> Inode<T> {
         unsafe { bindings::inode_eq_iversion(self.as_ptr(), version) }
     }
 
-    /// Sets or clears the immutable flag.
+    /// Sets or clears the immutable flag. The caller holds the inode lock, or the inode is new.
     pub(crate) fn set_immutable(&self, on: bool) {
-        // SAFETY: The inode is alive; the caller holds its lock.
-        unsafe {
-            if on {
-                (*self.as_ptr()).i_flags |= bindings::S_IMMUTABLE;
-            } else {
-                (*self.as_ptr()).i_flags &= !bindings::S_IMMUTABLE;
-            }
-        }
+        let flags = if on { bindings::S_IMMUTABLE } else { 0 };
+        // SAFETY: The inode is alive; the flags are changed atomically.
+        unsafe { bindings::inode_set_flags(self.as_ptr(), flags, bindings::S_IMMUTABLE) };
     }
 
     /// Whether the immutable flag is set.
     pub(crate) fn is_immutable(&self) -> bool {
-        // SAFETY: The inode is alive.
-        unsafe { (*self.as_ptr()).i_flags & bindings::S_IMMUTABLE != 0 }
+        // SAFETY: The inode is alive. Others may change the field meanwhile.
+        unsafe { read_once!((*self.as_ptr()).i_flags) & bindings::S_IMMUTABLE != 0 }
     }
 
     /// Sets the generation number, for file handles.
     pub(crate) fn set_generation(&self, generation: u32) {
-        // SAFETY: The inode is alive.
-        unsafe { (*self.as_ptr()).i_generation = generation };
+        // SAFETY: The inode is alive. Others may read the field meanwhile.
+        unsafe { write_once!((*self.as_ptr()).i_generation, generation) };
     }
 
     /// The key under which [`SuperBlock::iget`] finds the inode.
@@ -441,16 +457,22 @@ impl<T: FileSystem> Inode<T> {
         self.object().key.load(Ordering::Acquire)
     }
 
-    /// Moves the inode to another key. The caller makes sure that no other inode has it.
+    /// Moves the inode to another key. The caller makes sure that no other inode has it, and that
+    /// nobody else moves this one at the same time: who does finds it where the first one puts it.
     pub(crate) fn rehash(&self, key: u64) {
+        if self.object().moving.swap(true, Ordering::Acquire) {
+            pr_err!("an inode is moved twice at a time\n");
+            return;
+        }
         // SAFETY: The inode is alive. The VFS allows a hashed inode to be removed and inserted
-        // again; the key is only compared under the hash lock or by a lookup that the directory
-        // locks keep away.
+        // again; the key is only compared under the hash lock. By `moving` nobody else inserts the
+        // inode in between, which would break the hash chain.
         unsafe {
             bindings::remove_inode_hash(self.as_ptr());
             self.object().key.store(key, Ordering::Release);
             bindings::__insert_inode_hash(self.as_ptr(), key);
         }
+        self.object().moving.store(false, Ordering::Release);
         self.requeue();
     }
 
@@ -463,12 +485,10 @@ impl<T: FileSystem> Inode<T> {
             bindings::inode_spin_lock(inode);
             let queued = !bindings::inode_io_list_empty(inode);
             let state = &raw mut (*inode).i_state.__state;
-            let dirty = if queued {
-                0
-            } else {
-                *state & bindings::I_DIRTY
-            };
-            *state &= !dirty;
+            // Others read the state without the lock.
+            let old = state.read_volatile();
+            let dirty = if queued { 0 } else { old & bindings::I_DIRTY };
+            state.write_volatile(old & !dirty);
             bindings::inode_spin_unlock(inode);
             dirty
         };
@@ -647,16 +667,26 @@ impl<T: FileSystem> Drop for NewInode<T> {
     }
 }
 
-extern "C" fn key_matches<T: FileSystem>(
+/// Compares keys, for the inode hash.
+///
+/// # Safety
+///
+/// Called by the inode hash for inodes of a superblock of type `T`, with what `iget` passed.
+unsafe extern "C" fn key_matches<T: FileSystem>(
     inode: *mut bindings::inode,
     data: *mut kernel::ffi::c_void,
 ) -> i32 {
-    // SAFETY: Called by the inode hash for inodes of the same superblock, so of type `T`, with the
-    // `data` that `iget` passed, which is a `u64`.
+    // SAFETY: By the function's contract; `data` is a `u64`. The hash lock is held, so the inode,
+    // which is hashed, is initialised and not yet destroyed.
     unsafe { (Inode::<T>::from_raw(inode).key() == *data.cast::<u64>()).into() }
 }
 
-extern "C" fn key_set<T: FileSystem>(
+/// Sets the key of a new inode, for the inode hash.
+///
+/// # Safety
+///
+/// As that of [`key_matches`].
+unsafe extern "C" fn key_set<T: FileSystem>(
     inode: *mut bindings::inode,
     data: *mut kernel::ffi::c_void,
 ) -> i32 {
@@ -687,7 +717,8 @@ impl<T: FileSystem> SuperBlock<T> {
         // SAFETY: The result is referenced; `I_NEW` tells whether it is new, in which case only
         // this task sees it.
         unsafe {
-            if (*inode.as_ptr()).i_state.__state & bindings::inode_state_flags_enum_I_NEW != 0 {
+            let state = read_once!((*inode.as_ptr()).i_state.__state);
+            if state & bindings::inode_state_flags_enum_I_NEW != 0 {
                 Ok(FoundInode::New(NewInode(inode, PhantomData)))
             } else {
                 Ok(FoundInode::Cached(ARef::from_raw(inode.cast())))

@@ -227,7 +227,7 @@ impl<T: SetattrOps + super::DataOps> FileInodeTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.fiemap`, with live objects of type `T`.
     unsafe extern "C" fn fiemap(
         inode: *mut bindings::inode,
         info: *mut bindings::fiemap_extent_info,
@@ -255,7 +255,7 @@ impl<T: SetattrOps> AttrTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.setattr`, with live objects of type `T`.
     unsafe extern "C" fn setattr(
         idmap: *mut bindings::mnt_idmap,
         dentry: *mut bindings::dentry,
@@ -273,7 +273,7 @@ impl<T: SetattrOps> AttrTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.getattr`, with live objects of type `T`.
     unsafe extern "C" fn getattr(
         idmap: *mut bindings::mnt_idmap,
         path: *const bindings::path,
@@ -292,7 +292,7 @@ impl<T: SetattrOps> AttrTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.update_time`, with live objects of type `T`.
     unsafe extern "C" fn update_time(
         inode: *mut bindings::inode,
         what: bindings::fs_update_time,
@@ -313,7 +313,7 @@ impl<T: SetattrOps> AttrTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.fileattr_get`, with live objects of type `T`.
     unsafe extern "C" fn fileattr_get(
         dentry: *mut bindings::dentry,
         fa: *mut bindings::file_kattr,
@@ -350,7 +350,7 @@ impl<T: DirOps> DirTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.lookup`, with live objects of type `T`.
     unsafe extern "C" fn lookup(
         dir: *mut bindings::inode,
         entry: *mut bindings::dentry,
@@ -363,7 +363,7 @@ impl<T: DirOps> DirTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.create`, with live objects of type `T`.
     unsafe extern "C" fn create(
         _idmap: *mut bindings::mnt_idmap,
         dir: *mut bindings::inode,
@@ -376,7 +376,7 @@ impl<T: DirOps> DirTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.mkdir`, with live objects of type `T`.
     unsafe extern "C" fn mkdir(
         _idmap: *mut bindings::mnt_idmap,
         dir: *mut bindings::inode,
@@ -392,7 +392,7 @@ impl<T: DirOps> DirTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.unlink`, with live objects of type `T`.
     unsafe extern "C" fn unlink(dir: *mut bindings::inode, entry: *mut bindings::dentry) -> i32 {
         // SAFETY: See the impl's comment.
         to_c(unsafe { T::unlink(Inode::from_raw(dir), Dentry::from_raw(entry)) })
@@ -400,7 +400,7 @@ impl<T: DirOps> DirTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.rmdir`, with live objects of type `T`.
     unsafe extern "C" fn rmdir(dir: *mut bindings::inode, entry: *mut bindings::dentry) -> i32 {
         // SAFETY: See the impl's comment.
         to_c(unsafe { T::rmdir(Inode::from_raw(dir), Dentry::from_raw(entry)) })
@@ -408,7 +408,7 @@ impl<T: DirOps> DirTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `inode_operations.rename`, with live objects of type `T`.
     unsafe extern "C" fn rename(
         _idmap: *mut bindings::mnt_idmap,
         old_dir: *mut bindings::inode,

@@ -45,7 +45,7 @@ pub(crate) use iomap::{DataOps, IomapFlags, IomapKind, IomapTarget};
 pub(crate) use mount::{MountOps, Mounted, NewSuper, Registration};
 pub(crate) use nls::Nls;
 pub(crate) use nofs::NofsScope;
-pub(crate) use params::{ParamKind, ParamSpec, ParamTable, ParamValue, RawParam};
+pub(crate) use params::{ParamKind, ParamSpec, ParamTable, ParamValue, Params};
 pub(crate) use superblock::{SeqFile, Statfs, SuperBlock, SuperOps, WriteMode};
 pub(crate) use user::UserPtr;
 

@@ -11,7 +11,8 @@ use super::superblock::SuperTable;
 use super::worker::Worker;
 use super::writeback::{WriteEndQueue, WriteEnds};
 use super::{
-    params, to_c, DataOps, DentryOps, Disk, FileSystem, Inode, ParamValue, SuperBlock, SuperOps,
+    params, to_c, DataOps, DentryOps, Disk, FileSystem, Inode, ParamValue, Params, SuperBlock,
+    SuperOps,
 };
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -26,7 +27,7 @@ pub(crate) trait MountOps: FileSystem {
     type Options: Send + Sync;
 
     /// The table of options (see [`super::ParamTable`]).
-    const PARAMS: &'static [bindings::fs_parameter_spec];
+    const PARAMS: Params;
 
     /// The options before any is parsed. `uid`, `gid` and `umask` are the mounting task's.
     fn default_options(uid: u32, gid: u32, umask: u16) -> Result<KBox<Self::Options>>;
@@ -191,7 +192,7 @@ impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_system_type.init_fs_context`, with live objects of type `T`.
     unsafe extern "C" fn init_fs_context(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The current task's credentials are readable by itself.
         let (uid, gid, umask) = unsafe {
@@ -214,7 +215,7 @@ impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `fs_context_operations.free`, with live objects of type `T`.
     unsafe extern "C" fn free(fc: *mut bindings::fs_context) {
         // SAFETY: `fs_private` is what `init_fs_context` put there; the context is going away.
         unsafe {
@@ -227,7 +228,7 @@ impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `fs_context_operations.parse_param`, with live objects of type `T`.
     unsafe extern "C" fn parse_param(
         fc: *mut bindings::fs_context,
         param: *mut bindings::fs_parameter,
@@ -247,7 +248,7 @@ impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `fs_context_operations.get_tree`, with live objects of type `T`.
     unsafe extern "C" fn get_tree(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The VFS passes a live context.
         unsafe { bindings::get_tree_bdev(fc, Some(Self::fill_super)) }
@@ -255,7 +256,7 @@ impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by `get_tree_bdev`, with a new superblock and a live context of type `T`.
     unsafe extern "C" fn fill_super(
         sb: *mut bindings::super_block,
         fc: *mut bindings::fs_context,
@@ -315,7 +316,7 @@ impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `fs_context_operations.reconfigure`, with live objects of type `T`.
     unsafe extern "C" fn reconfigure(fc: *mut bindings::fs_context) -> i32 {
         // SAFETY: The VFS passes a context with a live root.
         unsafe {
@@ -332,7 +333,7 @@ impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `file_system_type.kill_sb`, with live objects of type `T`.
     unsafe extern "C" fn kill_sb(sb: *mut bindings::super_block) {
         // SAFETY: The VFS passes the superblock for the last time. The worker is stopped while all
         // that it uses is there. `kill_block_super` evicts all inodes, calls `put_super` and closes

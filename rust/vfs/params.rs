@@ -44,11 +44,22 @@ impl ParamSpec {
     }
 }
 
-/// An option in the kernel's form.
-pub(crate) type RawParam = bindings::fs_parameter_spec;
-
 /// The table of options in the kernel's form, with the terminating entry.
+///
+/// # Invariants
+///
+/// The last entry is all zero; the others have static names.
 pub(crate) struct ParamTable<const N: usize>([bindings::fs_parameter_spec; N]);
+
+/// A [`ParamTable`] of whatever length.
+#[derive(Clone, Copy)]
+pub(crate) struct Params(&'static [bindings::fs_parameter_spec]);
+
+impl Params {
+    pub(super) fn as_ptr(self) -> *const bindings::fs_parameter_spec {
+        self.0.as_ptr()
+    }
+}
 
 // SAFETY: The table is immutable and refers to static names and functions only.
 unsafe impl<const N: usize> Sync for ParamTable<N> {}
@@ -92,8 +103,8 @@ impl<const N: usize> ParamTable<N> {
     }
 
     /// The table, as the trait wants it.
-    pub(crate) const fn as_slice(&'static self) -> &'static [bindings::fs_parameter_spec] {
-        &self.0
+    pub(crate) const fn params(&'static self) -> Params {
+        Params(&self.0)
     }
 }
 
@@ -120,12 +131,12 @@ pub(crate) enum ParamValue<'a> {
 /// `fc` and `param` are live and belong to the mount being set up.
 pub(super) unsafe fn parse<'a>(
     fc: *mut bindings::fs_context,
-    table: &'static [bindings::fs_parameter_spec],
+    Params(table): Params,
     param: *mut bindings::fs_parameter,
 ) -> Result<(u8, ParamValue<'a>)> {
     // SAFETY: A zeroed result is a valid one to be filled.
     let mut result: bindings::fs_parse_result = unsafe { core::mem::zeroed() };
-    // SAFETY: By the function's contract; the table ends with an empty entry.
+    // SAFETY: By the function's contract; by the invariant the table ends with an empty entry.
     let id =
         unsafe { bindings::__fs_parse(&raw mut (*fc).log, table.as_ptr(), param, &raw mut result) };
     let id = u8::try_from(id).map_err(|_| Error::from_errno(id))?;

@@ -119,7 +119,7 @@ impl<T: SuperOps> SuperTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `super_operations.write_inode`, with live objects of type `T`.
     unsafe extern "C" fn write_inode(
         inode: *mut bindings::inode,
         wbc: *mut bindings::writeback_control,
@@ -139,7 +139,7 @@ impl<T: SuperOps> SuperTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `super_operations.evict_inode`, with live objects of type `T`.
     unsafe extern "C" fn evict_inode(inode: *mut bindings::inode) {
         // SAFETY: The VFS passes an inode that only this task uses; `i_data` is its mapping.
         unsafe {
@@ -151,7 +151,7 @@ impl<T: SuperOps> SuperTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `super_operations.put_super`, with live objects of type `T`.
     unsafe extern "C" fn put_super(sb: *mut bindings::super_block) {
         // SAFETY: The VFS passes a live superblock.
         T::put_super(unsafe { SuperBlock::from_raw(sb) });
@@ -159,7 +159,7 @@ impl<T: SuperOps> SuperTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `super_operations.sync_fs`, with live objects of type `T`.
     unsafe extern "C" fn sync_fs(sb: *mut bindings::super_block, wait: i32) -> i32 {
         // SAFETY: The VFS passes a live superblock.
         to_c(T::sync_fs(unsafe { SuperBlock::from_raw(sb) }, wait != 0))
@@ -167,7 +167,7 @@ impl<T: SuperOps> SuperTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `super_operations.statfs`, with live objects of type `T`.
     unsafe extern "C" fn statfs(dentry: *mut bindings::dentry, buf: *mut bindings::kstatfs) -> i32 {
         // SAFETY: The VFS passes a live dentry of the file system and a zeroed buffer.
         unsafe {
@@ -189,7 +189,7 @@ impl<T: SuperOps> SuperTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `super_operations.show_options`, with live objects of type `T`.
     unsafe extern "C" fn show_options(
         seq: *mut bindings::seq_file,
         dentry: *mut bindings::dentry,
