@@ -54,6 +54,19 @@ impl Map {
         }
     }
 
+    /// Has the kernel read the byte at `off`: EFAULT where this process would get SIGBUS is
+    /// told as EIO.
+    pub fn touch(&self, off: usize) -> Res<()> {
+        assert!(off < self.len);
+        let (_rd, wr) = super::pipe()?;
+        // SAFETY: one byte inside the mapping; the kernel checks that it can be read.
+        let n = check(unsafe { libc::write(wr.as_raw_fd(), self.addr.add(off).cast(), 1) });
+        match n {
+            Err(Errno(libc::EFAULT)) => Err(Errno(libc::EIO)),
+            n => n.map(drop),
+        }
+    }
+
     /// msync(2) with `MS_SYNC`.
     pub fn sync(&self) -> Res<()> {
         // SAFETY: exactly the range of this mapping.
