@@ -32,6 +32,8 @@ pub const ALWAYS: u32 = 8;
 pub const TWINS: u32 = 16;
 /// It can't be undone when it has failed late: a name is gone, a file is cut.
 pub const LATE: u32 = 32;
+/// It doesn't tell of lost data, since the VFS doesn't let it know.
+pub const NO_DATA: u32 = 64;
 
 /// An operation.
 pub struct Op {
@@ -388,7 +390,7 @@ pub const OPS: &[Op] = &[
         })
     },
     Op {
-        flags: DIRTY | ALWAYS | LOOSE,
+        flags: DIRTY | ALWAYS | LOOSE | NO_DATA,
         sync: FATS,
         target: "d/nil",
         ..op("remount_ro", nil_written_closed, |r, _| {

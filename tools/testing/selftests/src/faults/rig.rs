@@ -177,8 +177,8 @@ pub struct Rig {
     top: sys::Dm,
     dm: sys::Dm,
     dev: sys::Loop,
-    /// Ranges whose I/O is counted, and the numbers of the counters.
-    counters: Vec<String>,
+    /// Classes whose I/O is counted, and the number of each range's counter.
+    counters: Vec<(Class, String)>,
 }
 
 /// Loads the modules; a kernel without them can't run these tests.
@@ -266,31 +266,36 @@ impl Rig {
         self.fail(&vec![], None)
     }
 
-    /// Counts the I/O of these ranges from now on.
-    pub fn count(&mut self, ranges: &Ranges) -> Result<()> {
-        for id in std::mem::take(&mut self.counters) {
+    /// Counts the I/O of each of these classes from now on.
+    pub fn count(&mut self, classes: &[Class]) -> Result<()> {
+        for (_, id) in std::mem::take(&mut self.counters) {
             let _ = self.top.message(&format!("@stats_delete {id}"));
         }
-        for (start, len) in ranges {
-            let id = self
-                .top
-                .message(&format!("@stats_create {start}+{len} {len}"))
-                .map_err(|e| anyhow!("counting I/O: {e}"))?;
-            self.counters.push(id.trim().into());
+        for &class in classes {
+            for (start, len) in self.layout.ranges(class) {
+                let id = self
+                    .top
+                    .message(&format!("@stats_create {start}+{len} {len}"))
+                    .map_err(|e| anyhow!("counting I/O: {e}"))?;
+                self.counters.push((class, id.trim().into()));
+            }
         }
         Ok(())
     }
 
-    /// Requests since `count`: reads and writes.
-    pub fn counted(&self) -> Result<(u64, u64)> {
+    /// Requests to a class since `count`: reads and writes.
+    pub fn counted(&self, class: Class) -> Result<(u64, u64)> {
         let (mut reads, mut writes) = (0, 0);
-        for id in &self.counters {
+        for (_, id) in self.counters.iter().filter(|(c, _)| *c == class) {
             let text = self
                 .top
                 .message(&format!("@stats_print {id}"))
                 .map_err(|e| anyhow!("counters: {e}"))?;
             let f: Vec<&str> = text.split_whitespace().collect();
-            let n = |i: usize| f.get(i).and_then(|s| s.parse::<u64>().ok()).context("counters");
+            let n = |i: usize| {
+                let n = f.get(i).and_then(|s| s.parse::<u64>().ok());
+                n.context("counters")
+            };
             reads += n(1)?;
             writes += n(5)?;
         }
