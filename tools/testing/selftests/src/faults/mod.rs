@@ -6,8 +6,11 @@ mod copies;
 mod engine;
 mod full;
 mod ops;
+mod removal;
 pub mod rig;
 mod snap;
+mod source;
+mod tasks;
 mod watch;
 
 use crate::runner::{Config, Suite};
@@ -17,6 +20,9 @@ pub fn suite(cfg: &Config) -> Suite {
     let mut groups = engine::groups(cfg);
     groups.extend(full::groups(cfg.quick));
     groups.push(copies::group());
+    groups.push(tasks::group());
+    groups.push(source::group());
+    groups.push(removal::group());
     Suite {
         name: "faults",
         groups,

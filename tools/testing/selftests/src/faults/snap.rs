@@ -151,7 +151,14 @@ const NEUTRAL: &[&str] = &[
     "Auto-correcting",
     "Using first FAT",
     "Reclaiming unconnected clusters",
+    // What the dirty flag means for the copy of the boot sector.
+    "There are differences between boot sector and its backup",
+    "This is mostly harmless. Differences: (offset:original/backup)",
+    "Not automatically fixing this",
 ];
+
+/// The only difference between the boot sector and its copy that there may be.
+const DIRTY_ONLY: &str = "65:01/00";
 
 /// `fsck.fat -n` may speak of the dirty bit, lost clusters, the count of free clusters,
 /// different FAT copies, and with `twins` of one file with two names. Anything else fails.
@@ -165,7 +172,7 @@ pub fn fsck(image: &Path, twins: bool) -> Result<Leftovers> {
         if line.starts_with("fsck.fat ") || is(" files, ") && is(" clusters") {
         } else if is("Dirty bit is set") {
             l.dirty = true;
-        } else if NEUTRAL.iter().any(|n| is(n)) {
+        } else if NEUTRAL.iter().any(|n| is(n)) || line == DIRTY_ONLY {
         } else if is("FATs differ but appear to be intact") || is("FATs differ - using first") {
             l.copies = true;
         } else if is("Reclaimed") && is("unused cluster") {
