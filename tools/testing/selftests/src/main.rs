@@ -9,6 +9,7 @@ mod differ;
 mod disk;
 mod enospc;
 mod expect;
+mod faults;
 mod geom;
 mod interop;
 mod kmsg;
@@ -32,10 +33,12 @@ rvfat-selftest [OPTION]... SUITE...
 rvfat-selftest [OPTION]... list SUITE...
 
 Suites: ops geometry options differ interop badimg enospc parallel lifecycle tree regress
+        faults
 
   --fs NAME        file system under test (default $FS, then rvfat)
   --only TEXT      only tests whose path (suite/group/test) contains TEXT
   --part I/N       every N-th test, beginning with the I-th
+  --quick          a part of the suite faults
   --keep           stop at the first failure, leave everything mounted
   --times          print how long each test takes
   --seed N[,N]...  seeds of the random sequences
@@ -55,6 +58,7 @@ fn suite(name: &str, cfg: &Config) -> Option<Suite> {
         "lifecycle" => lifecycle::suite(),
         "tree" => tree::suite(),
         "regress" => regress::suite(),
+        "faults" => faults::suite(cfg),
         "ops" => ops::suite(),
         "geometry" => ops::geometry_suite(),
         _ => return None,
@@ -71,6 +75,7 @@ fn parse() -> (Config, Vec<String>, bool) {
         fs: std::env::var("FS").unwrap_or_else(|_| "rvfat".into()),
         only: None,
         keep: false,
+        quick: false,
         times: false,
         seeds: vec![1, 2, 3],
         ops: 3000,
@@ -94,6 +99,7 @@ fn parse() -> (Config, Vec<String>, bool) {
             "--fs" => cfg.fs = value(),
             "--only" => cfg.only = Some(value()),
             "--keep" => cfg.keep = true,
+            "--quick" => cfg.quick = true,
             "--times" => cfg.times = true,
             "--seed" => cfg.seeds = value().split(',').map(number).collect(),
             "--ops" => cfg.ops = number(&value()),

@@ -21,6 +21,8 @@ pub struct Config {
     pub only: Option<String>,
     /// Stop at the first failure and leave everything mounted.
     pub keep: bool,
+    /// A part of the suite `faults`, for a run of some minutes.
+    pub quick: bool,
     /// Print the time of every test.
     pub times: bool,
     pub seeds: Vec<u64>,

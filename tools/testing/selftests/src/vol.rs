@@ -46,6 +46,7 @@ pub fn sweep() -> Vec<String> {
         }
     }
     crate::regress::dm::sweep();
+    crate::faults::rig::sweep();
     for e in std::fs::read_dir("/sys/block")
         .into_iter()
         .flatten()

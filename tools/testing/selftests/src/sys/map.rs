@@ -4,7 +4,7 @@
 
 use super::{check, Errno, Res};
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 
 /// A `MAP_SHARED` mapping of the start of a file.
 pub struct Map {
@@ -16,17 +16,16 @@ impl Map {
     /// mmap(2) from offset 0.
     pub fn shared(f: &File, len: usize, write: bool) -> Res<Map> {
         let prot = libc::PROT_READ | if write { libc::PROT_WRITE } else { 0 };
-        // SAFETY: a new mapping at an address the kernel chooses touches no existing memory.
-        let addr = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                len,
-                prot,
-                libc::MAP_SHARED,
-                f.as_raw_fd(),
-                0,
-            )
+        Map::new(Some(f), len, prot, libc::MAP_SHARED)
+    }
+
+    fn new(f: Option<&File>, len: usize, prot: i32, flags: i32) -> Res<Map> {
+        let (fd, flags) = match f {
+            Some(f) => (f.as_raw_fd(), flags),
+            None => (-1, flags | libc::MAP_ANONYMOUS),
         };
+        // SAFETY: a new mapping at an address the kernel chooses touches no existing memory.
+        let addr = unsafe { libc::mmap(std::ptr::null_mut(), len, prot, flags, fd, 0) };
         if addr == libc::MAP_FAILED {
             return Err(Errno::last());
         }
@@ -54,6 +53,51 @@ impl Map {
         }
     }
 
+    /// Has the kernel read the byte at `off`: EFAULT where this process would get SIGBUS is
+    /// told as EIO.
+    pub fn touch(&self, off: usize) -> Res<()> {
+        assert!(off < self.len);
+        let (_rd, wr) = super::pipe()?;
+        // SAFETY: one byte inside the mapping; the kernel checks that it can be read.
+        let n = check(unsafe { libc::write(wr.as_raw_fd(), self.addr.add(off).cast(), 1) });
+        match n {
+            Err(Errno(libc::EFAULT)) => Err(Errno(libc::EIO)),
+            n => n.map(drop),
+        }
+    }
+
+    /// Has the kernel write into the mapping, through a pipe: EFAULT where this process would
+    /// get SIGBUS is told as EIO.
+    pub fn fill_by_kernel(&self, off: usize, data: &[u8]) -> Res<()> {
+        assert!(off + data.len() <= self.len);
+        let (rd, wr) = super::pipe()?;
+        super::write(&wr, data)?;
+        // SAFETY: a range inside the mapping; the kernel checks that it can be written.
+        let n = check(unsafe {
+            libc::read(rd.as_raw_fd(), self.addr.add(off).cast(), data.len())
+        });
+        match n {
+            Err(Errno(libc::EFAULT)) => Err(Errno(libc::EIO)),
+            n => n.map(drop),
+        }
+    }
+
+    /// A private mapping of these bytes, none of which has been looked at through it.
+    pub fn anonymous_from(data: &[u8]) -> Res<Map> {
+        // SAFETY: a valid C string; the descriptor is new and nothing else owns it.
+        let f = unsafe { File::from_raw_fd(check(libc::memfd_create(c"source".as_ptr(), 0))?) };
+        super::pwrite_all(&f, data, 0)?;
+        Map::new(Some(&f), data.len(), libc::PROT_READ, libc::MAP_PRIVATE)
+    }
+
+    /// pwrite(2) of a part of the mapping to `f`.
+    pub fn write_to(&self, f: &File, off: usize, len: usize, pos: i64) -> Res<usize> {
+        assert!(off + len <= self.len);
+        // SAFETY: a range inside the mapping; the kernel checks that it can be read.
+        check(unsafe { libc::pwrite(f.as_raw_fd(), self.addr.add(off).cast(), len, pos) })
+            .map(|n| n as usize)
+    }
+
     /// msync(2) with `MS_SYNC`.
     pub fn sync(&self) -> Res<()> {
         // SAFETY: exactly the range of this mapping.
@@ -65,6 +109,40 @@ impl Drop for Map {
     fn drop(&mut self) {
         // SAFETY: exactly the range of this mapping, which ends here.
         unsafe { libc::munmap(self.addr.cast(), self.len) };
+    }
+}
+
+/// Bytes behind which there is no memory.
+pub struct Cliff {
+    map: Map,
+    start: usize,
+}
+
+impl Cliff {
+    /// Puts these bytes there.
+    pub fn new(data: &[u8]) -> Res<Cliff> {
+        const PAGE: usize = 4096;
+        let good = data.len().next_multiple_of(PAGE);
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let map = Map::new(None, good + PAGE, prot, libc::MAP_PRIVATE)?;
+        map.write(good - data.len(), data);
+        // SAFETY: the last page of this mapping, to which there is no reference.
+        check(unsafe { libc::mprotect(map.addr.add(good).cast(), PAGE, libc::PROT_NONE) })?;
+        Ok(Cliff {
+            map,
+            start: good - data.len(),
+        })
+    }
+
+    /// pwrite(2) of the bytes and of `more` behind them.
+    pub fn write_to(&self, f: &File, more: usize, pos: i64) -> Res<usize> {
+        // SAFETY: the kernel checks what of the range can be read.
+        check(unsafe {
+            let from = self.map.addr.add(self.start).cast();
+            let len = self.map.len - 4096 - self.start + more;
+            libc::pwrite(f.as_raw_fd(), from, len, pos)
+        })
+        .map(|n| n as usize)
     }
 }
 

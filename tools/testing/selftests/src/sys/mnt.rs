@@ -122,6 +122,15 @@ impl Loop {
     }
 }
 
+/// Makes a block device read-only, or writable again.
+pub fn set_read_only(dev: &Path, on: bool) -> Res<()> {
+    const BLKROSET: u64 = 0x125D;
+    let d: File = super::open(dev, libc::O_RDONLY)?;
+    let arg = i32::from(on);
+    // SAFETY: this request reads one int.
+    check(unsafe { libc::ioctl(d.as_raw_fd(), BLKROSET as _, &arg) }).map(drop)
+}
+
 /// Detaches a loop device.
 pub fn loop_detach(dev: &Path) -> Res<()> {
     let d: File = super::open(dev, libc::O_RDONLY)?;

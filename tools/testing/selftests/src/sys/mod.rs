@@ -7,6 +7,7 @@
 
 mod aio;
 mod dir;
+mod dm;
 mod errno;
 mod file;
 mod ioctl;
@@ -17,6 +18,7 @@ mod stat;
 
 pub use aio::*;
 pub use dir::*;
+pub use dm::*;
 pub use errno::*;
 pub use file::*;
 pub use ioctl::*;
