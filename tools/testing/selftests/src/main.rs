@@ -10,6 +10,7 @@ mod disk;
 mod enospc;
 mod expect;
 mod geom;
+mod hostile;
 mod interop;
 mod kmsg;
 mod ktap;
@@ -32,6 +33,7 @@ rvfat-selftest [OPTION]... SUITE...
 rvfat-selftest [OPTION]... list SUITE...
 
 Suites: ops geometry options differ interop badimg enospc parallel lifecycle tree regress
+        hostile
 
   --fs NAME        file system under test (default $FS, then rvfat)
   --only TEXT      only tests whose path (suite/group/test) contains TEXT
@@ -40,6 +42,7 @@ Suites: ops geometry options differ interop badimg enospc parallel lifecycle tre
   --times          print how long each test takes
   --seed N[,N]...  seeds of the random sequences
   --ops N          operations in each sequence
+  --volumes N-M    numbers of the volumes that are made (1-300)
   --seconds N      time of the parallel test
   --scale N        size of the tree test, in per cent
   --module PATH    the module for the lifecycle test";
@@ -55,6 +58,7 @@ fn suite(name: &str, cfg: &Config) -> Option<Suite> {
         "lifecycle" => lifecycle::suite(),
         "tree" => tree::suite(),
         "regress" => regress::suite(),
+        "hostile" => hostile::suite(cfg),
         "ops" => ops::suite(),
         "geometry" => ops::geometry_suite(),
         _ => return None,
@@ -74,6 +78,7 @@ fn parse() -> (Config, Vec<String>, bool) {
         times: false,
         seeds: vec![1, 2, 3],
         ops: 3000,
+        volumes: (1, 300),
         seconds: 60,
         scale: 100,
         module: None,
@@ -97,6 +102,11 @@ fn parse() -> (Config, Vec<String>, bool) {
             "--times" => cfg.times = true,
             "--seed" => cfg.seeds = value().split(',').map(number).collect(),
             "--ops" => cfg.ops = number(&value()),
+            "--volumes" => {
+                let v = value();
+                let (a, b) = v.split_once('-').unwrap_or((&v, &v));
+                cfg.volumes = (number(a), number(b));
+            }
             "--seconds" => cfg.seconds = number(&value()),
             "--scale" => cfg.scale = number(&value()),
             "--module" => cfg.module = Some(value()),

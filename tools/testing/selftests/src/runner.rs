@@ -25,6 +25,8 @@ pub struct Config {
     pub times: bool,
     pub seeds: Vec<u64>,
     pub ops: usize,
+    /// First and last number of the volumes of `hostile`.
+    pub volumes: (u64, u64),
     pub seconds: u64,
     pub scale: usize,
     pub module: Option<String>,

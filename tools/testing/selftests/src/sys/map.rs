@@ -54,6 +54,14 @@ impl Map {
         }
     }
 
+    /// madvise(2): faults all pages in, to read or to write. What would be a signal at an access
+    /// is an error here.
+    pub fn populate(&self, write: bool) -> Res<()> {
+        let advice = if write { 23 } else { 22 };
+        // SAFETY: exactly the range of this mapping; the advice changes no content.
+        check(unsafe { libc::madvise(self.addr.cast(), self.len, advice) }).map(drop)
+    }
+
     /// msync(2) with `MS_SYNC`.
     pub fn sync(&self) -> Res<()> {
         // SAFETY: exactly the range of this mapping.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Counts of what happened, so that a run can show that it got somewhere.
+
+use crate::sys::Res;
+use crate::vol::WORK;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Named counts.
+#[derive(Default)]
+pub struct Stats(pub BTreeMap<String, u64>);
+
+/// Cases run in processes of their own; this is where their counts come together. What ends in
+/// `.tmpl` is left alone between cases.
+fn file() -> String {
+    format!("{WORK}/hostile-stats.tmpl")
+}
+
+impl Stats {
+    /// Counts one.
+    pub fn one(&mut self, key: &str) {
+        self.add(key, 1);
+    }
+
+    /// Counts some.
+    pub fn add(&mut self, key: &str, n: u64) {
+        match self.0.get_mut(key) {
+            Some(old) => *old += n,
+            None => drop(self.0.insert(key.into(), n)),
+        }
+    }
+
+    /// Counts the result of an operation: `op NAME ok`, or with the error's name.
+    pub fn result<T>(&mut self, op: &str, r: &Res<T>) {
+        match r {
+            Ok(_) => self.one(&format!("op {op} ok")),
+            Err(e) => self.one(&format!("op {op} {e}")),
+        }
+    }
+
+    /// The sum of all counts whose name starts with `prefix`.
+    pub fn sum(&self, prefix: &str) -> u64 {
+        let all = self.0.iter().filter(|(k, _)| k.starts_with(prefix));
+        all.map(|(_, n)| n).sum()
+    }
+
+    /// Adds these to the counts of the run.
+    pub fn save(&self) -> Result<()> {
+        let mut f = std::fs::File::options().create(true).append(true).open(file())?;
+        let text: String = self.0.iter().map(|(k, n)| format!("{n} {k}\n")).collect();
+        Ok(f.write_all(text.as_bytes())?)
+    }
+
+    /// The counts of the run.
+    pub fn load() -> Stats {
+        let mut s = Stats::default();
+        for line in std::fs::read_to_string(file()).unwrap_or_default().lines() {
+            if let Some((n, key)) = line.split_once(' ') {
+                s.add(key, n.parse().unwrap_or(0));
+            }
+        }
+        s
+    }
+
+    /// The lines of a table: each name up to the last word, and its counts by last word.
+    pub fn table(&self, prefix: &str) -> Vec<String> {
+        let mut rows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (k, n) in self.0.iter().filter(|(k, _)| k.starts_with(prefix)) {
+            if let Some((row, column)) = k[prefix.len()..].rsplit_once(' ') {
+                rows.entry(row).or_default().push(format!("{column} {n}"));
+            }
+        }
+        let row = |(r, c): (&str, Vec<String>)| format!("{r:<18} {}", c.join(", "));
+        rows.into_iter().map(row).collect()
+    }
+}
