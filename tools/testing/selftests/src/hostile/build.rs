@@ -103,7 +103,8 @@ pub fn shape(kind: Kind, rng: &mut Rng) -> Shape {
 /// The names that `damage` looks for, and more of all kinds.
 pub fn populate(v: &mut Image, kind: Kind, rng: &mut Rng) {
     let c = v.shape.cluster();
-    if rng.one_in(2) {
+    // The tools that look at a sound volume want the label of the boot sector here, too.
+    if kind == Kind::Control || rng.one_in(2) {
         v.append(0, &[short_slot(b"HOSTILE    ", 0x08, 0, 0)], rng);
     }
     let large = (v.shape.clusters as u64 / 4).min(60) * c;

@@ -293,6 +293,10 @@ impl Image {
             self.free -= 1;
             tried = 0;
         }
+        if tried > self.shape.clusters {
+            // What is broken already may have left fewer than were counted.
+            self.free = 0;
+        }
         chain
     }
 

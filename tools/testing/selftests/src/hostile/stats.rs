@@ -64,15 +64,22 @@ impl Stats {
         s
     }
 
-    /// The lines of a table: each name up to the last word, and its counts by last word.
-    pub fn table(&self, prefix: &str) -> Vec<String> {
-        let mut rows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (k, n) in self.0.iter().filter(|(k, _)| k.starts_with(prefix)) {
-            if let Some((row, column)) = k[prefix.len()..].rsplit_once(' ') {
-                rows.entry(row).or_default().push(format!("{column} {n}"));
+    /// All counts, for people: a line for each operation with its results, the rest side by side.
+    pub fn report(&self) -> Vec<String> {
+        let mut ops: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        let (mut lines, mut changes) = (Vec::new(), Vec::new());
+        for (k, n) in &self.0 {
+            if let Some((op, result)) = k.strip_prefix("op ").and_then(|k| k.rsplit_once(' ')) {
+                ops.entry(op).or_default().push(format!("{result} {n}"));
+            } else if let Some(name) = k.strip_prefix("mutation ") {
+                changes.push(format!("{name} {n}"));
+            } else {
+                lines.push(format!("{k}: {n}"));
             }
         }
-        let row = |(r, c): (&str, Vec<String>)| format!("{r:<18} {}", c.join(", "));
-        rows.into_iter().map(row).collect()
+        let row = |(op, results): (&str, Vec<String>)| format!("{op:<16} {}", results.join(", "));
+        lines.extend(ops.into_iter().map(row));
+        lines.extend(changes.chunks(6).map(|c| c.join(", ")));
+        lines
     }
 }

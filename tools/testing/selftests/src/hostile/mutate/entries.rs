@@ -184,7 +184,9 @@ fn full(v: &mut Image, r: &mut Rng) {
     for i in 0..left.min(3000) {
         let mut name = *b"FILL0000   ";
         name[4..8].copy_from_slice(format!("{i:04}").as_bytes());
-        v.append(d, &[short_slot(&name, 0x20, 0, 0)], r);
+        if v.append(d, &[short_slot(&name, 0x20, 0, 0)], r).is_none() {
+            return;
+        }
     }
 }
 
