@@ -6,7 +6,7 @@ use super::build::{populate, shape, Kind};
 use super::image::Image;
 use super::mutate::GROUPS;
 use super::stats::Stats;
-use super::walk::walk;
+use super::walk::{walk, Found};
 use super::watch::{meminfo, Watch};
 use super::work::work;
 use super::Ctx;
@@ -197,12 +197,40 @@ fn use_it(c: &mut Ctx<'_>, v: &Image, mp: &Path, kind: Kind, rng: &mut Rng) -> R
     if kind == Kind::Control {
         compare(v, mp)?;
     }
-    c.op("statfs", &sys::statfs(mp))?;
+    super::statfs(c, mp)?;
+    if rng.one_in(8) {
+        together(c, mp, &found, rng)?;
+    }
     work(c, mp, &found, 10 + rng.below(25), rng)?;
     let again = walk(c, mp, rng)?;
     work(c, mp, &again, 6, rng)?;
     let root = sys::open(mp, libc::O_RDONLY)?;
     c.op("syncfs", &sys::syncfs(&root))
+}
+
+/// Two at once: one changes things while the other one reads.
+fn together(c: &mut Ctx<'_>, mp: &Path, found: &[Found], rng: &mut Rng) -> Result<()> {
+    let (mut stats, watch, sound) = (Stats::default(), c.watch, c.sound);
+    let mut other_rng = Rng::new(rng.next());
+    let result = std::thread::scope(|s| {
+        let other = s.spawn(|| {
+            let mut other = Ctx {
+                stats: &mut stats,
+                watch,
+                sound,
+                errors: 0,
+            };
+            walk(&mut other, mp, &mut other_rng)?;
+            work(&mut other, mp, found, 10, &mut other_rng)
+        });
+        let mine = work(c, mp, found, 20, rng);
+        mine.and(other.join().expect("the other thread"))
+    });
+    c.stats.one("volumes used by two at once");
+    for (k, n) in stats.0 {
+        c.stats.add(&k, n);
+    }
+    result.context("two at once")
 }
 
 /// Makes, mounts, uses and unmounts the volume of a seed.

@@ -5,7 +5,7 @@
 
 use super::Ctx;
 use crate::rng::Rng;
-use crate::sys::{self, Dirent};
+use crate::sys::{self, Dirent, Errno};
 use anyhow::{bail, Result};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -82,6 +82,8 @@ fn list(c: &mut Ctx<'_>, dir: &Path) -> Result<Vec<Dirent>> {
         match part {
             Ok(p) if p.is_empty() => break,
             Ok(p) => names.extend(p),
+            // Removed meanwhile.
+            Err(Errno(libc::ENOENT)) => break,
             // What can't be read may be passed over, or be the end; but it has to get on.
             Err(_) if errors < 100 => errors += 1,
             Err(e) => bail!("{}: readdir goes on failing with {e}", dir.display()),

@@ -63,7 +63,7 @@ impl Watch {
         };
     }
 
-    /// The operation that comes next.
+    /// What was done last, or is done now.
     pub fn doing(&self, what: &'static str) {
         self.state().what = what;
     }
@@ -89,7 +89,7 @@ impl Watch {
             if s.since.elapsed() > LIMIT {
                 let stack = Path::new("/proc/self/task").join(pid.to_string()).join("stack");
                 let stack = std::fs::read_to_string(stack).unwrap_or_default();
-                println!("# seed {}: not done after {LIMIT:?}, in: {}", s.seed, s.what);
+                println!("# seed {}: not done after {LIMIT:?}; the last step: {}", s.seed, s.what);
                 println!("# {}", stack.trim_end().replace('\n', "\n# "));
                 // Ends this process, if the kernel lets go of it; if not, the runner notices.
                 std::process::abort();

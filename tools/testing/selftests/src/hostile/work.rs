@@ -181,7 +181,7 @@ fn with_all(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
     match rng.below(5) {
         0 => c.op("syncfs", &sys::syncfs(&root)),
         1 => c.op("fsync dir", &sys::fsync(&root)),
-        2 => c.op("statfs", &sys::statfs(p.root)),
+        2 => super::statfs(c, p.root),
         3 => c.op("fitrim", &sys::fitrim(&root, 0)),
         _ => {
             // Inodes and pages go, and have to be read again.
