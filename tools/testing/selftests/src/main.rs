@@ -31,6 +31,7 @@ use runner::{Config, Suite};
 const USAGE: &str = "\
 rvfat-selftest [OPTION]... SUITE...
 rvfat-selftest [OPTION]... list SUITE...
+rvfat-selftest report FILE...
 
 Suites: ops geometry options differ interop badimg enospc parallel lifecycle tree regress
         hostile
@@ -43,6 +44,7 @@ Suites: ops geometry options differ interop badimg enospc parallel lifecycle tre
   --seed N[,N]...  seeds of the random sequences
   --ops N          operations in each sequence
   --volumes N-M    numbers of the volumes that are made (1-300)
+  --stats FILE     where hostile adds its counts, for `report`
   --seconds N      time of the parallel test
   --scale N        size of the tree test, in per cent
   --module PATH    the module for the lifecycle test";
@@ -82,6 +84,7 @@ fn parse() -> (Config, Vec<String>, bool) {
         seconds: 60,
         scale: 100,
         module: None,
+        stats: None,
         part: (0, 1),
     };
     let (mut suites, mut list) = (Vec::new(), false);
@@ -109,6 +112,7 @@ fn parse() -> (Config, Vec<String>, bool) {
             }
             "--seconds" => cfg.seconds = number(&value()),
             "--scale" => cfg.scale = number(&value()),
+            "--stats" => cfg.stats = Some(value()),
             "--module" => cfg.module = Some(value()),
             "--part" => {
                 let v = value();
@@ -129,6 +133,10 @@ fn parse() -> (Config, Vec<String>, bool) {
 
 fn main() {
     let (cfg, names, list) = parse();
+    if let Some(("report", files)) = names.split_first().map(|(n, f)| (n.as_str(), f)) {
+        hostile::report(files);
+        return;
+    }
     if names.is_empty() {
         usage("no suite given");
     }

@@ -30,6 +30,8 @@ pub struct Config {
     pub seconds: u64,
     pub scale: usize,
     pub module: Option<String>,
+    /// Where `hostile` adds up its counts.
+    pub stats: Option<String>,
     /// This part of that many, to split a suite between guests.
     pub part: (usize, usize),
 }

@@ -15,6 +15,7 @@ mod work;
 
 use crate::runner::{skip, Case, Config, Group, Suite};
 use crate::sys::{self, Res};
+use crate::vol::WORK;
 use anyhow::{bail, ensure, Result};
 use stats::Stats;
 use std::path::Path;
@@ -85,7 +86,7 @@ fn batch(cfg: &Config, first: u64, last: u64) -> Result<()> {
     disks.clear()?;
     settle();
     let after = (meminfo("MemAvailable"), meminfo("Slab"));
-    stats.save()?;
+    stats.save(&stats_file(cfg))?;
     if after.0 + GROWTH < before.0 {
         failed.push(format!("{} KiB less memory than before", before.0 - after.0));
     }
@@ -96,6 +97,20 @@ fn batch(cfg: &Config, first: u64, last: u64) -> Result<()> {
     Ok(())
 }
 
+/// Tests run in processes of their own; this is where their counts come together. What ends in
+/// `.tmpl` is left alone between tests.
+fn stats_file(cfg: &Config) -> String {
+    let usual = || format!("{WORK}/hostile-stats.tmpl");
+    cfg.stats.clone().unwrap_or_else(usual)
+}
+
+/// Shows the counts in some files, added up.
+pub fn report(files: &[String]) {
+    let mut s = Stats::default();
+    files.iter().for_each(|f| s.load(f));
+    println!("  {}", s.report().join("\n  "));
+}
+
 /// Gives back what is cached.
 fn settle() {
     sys::sync();
@@ -104,10 +119,13 @@ fn settle() {
 
 /// Whether the volumes were of the kinds that they should be, and led into all the operations'
 /// successes and failures.
-fn reach(_: &Config) -> Result<()> {
-    let s = Stats::load();
+fn reach(cfg: &Config) -> Result<()> {
+    let mut s = Stats::default();
+    s.load(&stats_file(cfg));
     let volumes = s.sum("volumes made");
-    println!("#   {}", s.report().join("\n#   "));
+    if cfg.stats.is_none() {
+        println!("#   {}", s.report().join("\n#   "));
+    }
     if volumes < 200 {
         return skip(format!("{volumes} volumes are too few to tell"));
     }

@@ -3,7 +3,6 @@
 //! Counts of what happened, so that a run can show that it got somewhere.
 
 use crate::sys::Res;
-use crate::vol::WORK;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,12 +10,6 @@ use std::io::Write;
 /// Named counts.
 #[derive(Default)]
 pub struct Stats(pub BTreeMap<String, u64>);
-
-/// Cases run in processes of their own; this is where their counts come together. What ends in
-/// `.tmpl` is left alone between cases.
-fn file() -> String {
-    format!("{WORK}/hostile-stats.tmpl")
-}
 
 impl Stats {
     /// Counts one.
@@ -46,22 +39,20 @@ impl Stats {
         all.map(|(_, n)| n).sum()
     }
 
-    /// Adds these to the counts of the run.
-    pub fn save(&self) -> Result<()> {
-        let mut f = std::fs::File::options().create(true).append(true).open(file())?;
+    /// Adds these to those in a file.
+    pub fn save(&self, file: &str) -> Result<()> {
+        let mut f = std::fs::File::options().create(true).append(true).open(file)?;
         let text: String = self.0.iter().map(|(k, n)| format!("{n} {k}\n")).collect();
         Ok(f.write_all(text.as_bytes())?)
     }
 
-    /// The counts of the run.
-    pub fn load() -> Stats {
-        let mut s = Stats::default();
-        for line in std::fs::read_to_string(file()).unwrap_or_default().lines() {
+    /// Adds those of a file to these.
+    pub fn load(&mut self, file: &str) {
+        for line in std::fs::read_to_string(file).unwrap_or_default().lines() {
             if let Some((n, key)) = line.split_once(' ') {
-                s.add(key, n.parse().unwrap_or(0));
+                self.add(key, n.parse().unwrap_or(0));
             }
         }
-        s
     }
 
     /// All counts, for people: a line for each operation with its results, the rest side by side.
