@@ -5,6 +5,7 @@
 //! FIRST-LAST` gives the numbers; a failure names its number.
 
 mod build;
+mod found;
 mod image;
 mod mutate;
 mod stats;
@@ -170,6 +171,10 @@ pub fn suite(cfg: &Config) -> Suite {
     Suite {
         name: "hostile",
         groups: vec![
+            Group {
+                name: "found".into(),
+                cases: found::cases(),
+            },
             Group {
                 name: "volumes".into(),
                 cases,
