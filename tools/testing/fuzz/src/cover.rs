@@ -131,8 +131,8 @@ impl Coverage {
         }
     }
 
-    /// Whether the execution since `reset` did something new; it is remembered.
-    pub fn is_new(&mut self) -> bool {
+    /// Copies the counters of the execution since `reset`.
+    fn snapshot(&mut self) {
         let mut rest = &mut self.last[..];
         for &(start, len) in &self.regions {
             let (part, tail) = rest.split_at_mut(len);
@@ -140,6 +140,11 @@ impl Coverage {
             unsafe { std::ptr::copy_nonoverlapping(start as *const u8, part.as_mut_ptr(), len) };
             rest = tail;
         }
+    }
+
+    /// Whether the execution since `reset` did something new; it is remembered.
+    pub fn is_new(&mut self) -> bool {
+        self.snapshot();
         let mut new = false;
         for (counters, seen) in self.last.chunks(8).zip(self.seen.chunks_mut(8)) {
             // Most of them are zero.
@@ -155,10 +160,13 @@ impl Coverage {
         new
     }
 
-    /// Whether the execution since `reset` took an edge that none before did; it is remembered.
-    pub fn has_new_edge(&mut self) -> bool {
-        let before = self.edges();
-        self.is_new();
-        self.edges() > before
+    /// The edges that the execution since `reset` took and none that was remembered did.
+    pub fn new_edges(&mut self) -> Vec<usize> {
+        self.snapshot();
+        let pairs = self.last.iter().zip(&self.seen).enumerate();
+        pairs
+            .filter(|(_, (counter, seen))| **counter != 0 && **seen == 0)
+            .map(|(i, _)| i)
+            .collect()
     }
 }

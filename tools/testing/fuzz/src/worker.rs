@@ -90,18 +90,18 @@ impl Worker {
         Ok(None)
     }
 
-    /// Makes an input that crashes shorter, as long as it crashes in the same place.
-    fn shorten(&mut self, mut input: Vec<u8>, said: &str) -> Vec<u8> {
-        let place = |s: &str| s.lines().next().unwrap_or("").to_string();
+    /// Makes an input shorter, as long as it is `still` of use.
+    fn shorten(&mut self, mut input: Vec<u8>, still: impl Fn(&mut Self, &[u8]) -> bool) -> Vec<u8> {
         let mut step = input.len() / 2;
         while step > 0 {
             let mut at = 0;
             while at < input.len() {
                 let mut less = input.clone();
                 less.drain(at..(at + step).min(input.len()));
-                match self.execute(&less) {
-                    Some(s) if place(&s) == place(said) => input = less,
-                    _ => at += step,
+                if still(self, &less) {
+                    input = less;
+                } else {
+                    at += step;
                 }
             }
             step /= 2;
@@ -207,7 +207,13 @@ pub fn run(name: &str, seeds: &Path, work: &Path, seed: u64, time: Duration) -> 
     }
     let clean = found.is_none();
     if let Some((input, said)) = found {
-        let input = worker.shorten(input, &said);
+        // The first line of what was said is where it was said.
+        let place = |s: &str| s.lines().next().unwrap_or("").to_string();
+        let same = |w: &mut Worker, less: &[u8]| {
+            let again = w.execute(less);
+            again.is_some_and(|again| place(&again) == place(&said))
+        };
+        let input = worker.shorten(input, same);
         let path = corpus::keep(&crashes, &input)?;
         println!("crash {}\n{said}", path.display());
     }
@@ -233,7 +239,21 @@ pub fn minimise(name: &str, seeds: &Path, work: &Path) -> Result<(usize, usize)>
         inputs: PathBuf::new(),
     };
     let before = all.len();
-    all.retain(|input| worker.execute(input).is_none() && worker.coverage.has_new_edge());
-    corpus::store(seeds, name, &all)?;
-    Ok((before, all.len()))
+    let mut left = Vec::new();
+    for input in all {
+        let sound = worker.execute(&input).is_none();
+        let need = worker.coverage.new_edges();
+        if !sound || need.is_empty() {
+            continue;
+        }
+        let input = worker.shorten(input, |w, less| {
+            let sound = w.execute(less).is_none();
+            let taken = w.coverage.new_edges();
+            sound && need.iter().all(|edge| taken.contains(edge))
+        });
+        worker.consider(&input, false)?;
+        left.push(input);
+    }
+    corpus::store(seeds, name, &left)?;
+    Ok((before, left.len()))
 }

@@ -71,7 +71,11 @@ pub fn shape(kind: Kind, rng: &mut Rng) -> Shape {
         _ => 512,
     };
     let cluster = cluster.max(sector);
-    let fats = if plain { 2 } else { *rng.pick(&[2, 2, 2, 1, 3]) };
+    let fats = if plain {
+        2
+    } else {
+        *rng.pick(&[2, 2, 2, 1, 3])
+    };
     let reserved = match (bits, plain) {
         (32, true) => 32,
         (32, false) => 8 + rng.below(30),
@@ -108,12 +112,24 @@ pub fn populate(v: &mut Image, kind: Kind, rng: &mut Rng) {
         v.append(0, &[short_slot(b"HOSTILE    ", 0x08, 0, 0)], rng);
     }
     let large = (v.shape.clusters as u64 / 4).min(60) * c;
-    v.add_file(0, &Name::short(b"BIG        "), large.min(60_000).max(c), 1, rng);
+    v.add_file(
+        0,
+        &Name::short(b"BIG        "),
+        large.min(60_000).max(c),
+        1,
+        rng,
+    );
     v.add_file(0, &Name::short(b"SMALL      "), 3000.min(2 * c), 2, rng);
     if let Some(d) = v.add_dir(0, &Name::short(b"DIR        "), rng) {
         v.add_dir(d, &Name::short(b"SUB        "), rng);
         for i in 0..3 {
-            v.add_file(d, &Name::long(&format!("file with a long name {i}"), i), 700, 10 + i, rng);
+            v.add_file(
+                d,
+                &Name::long(&format!("file with a long name {i}"), i),
+                700,
+                10 + i,
+                rng,
+            );
         }
     }
     v.add_dir(0, &Name::short(b"DIR2       "), rng);

@@ -52,9 +52,17 @@ fn freed_twice(cfg: &Config) -> Result<()> {
         );
         v.umount()?;
         let free = v.disk()?.count_free()?;
-        same!(s.bfree, free as u64, "FAT{bits}: free clusters by statfs and by the FAT");
+        same!(
+            s.bfree,
+            free as u64,
+            "FAT{bits}: free clusters by statfs and by the FAT"
+        );
         if bits == 32 {
-            same!(v.disk()?.fsinfo_free()?, free, "free clusters by FSINFO and by the FAT");
+            same!(
+                v.disk()?.fsinfo_free()?,
+                free,
+                "free clusters by FSINFO and by the FAT"
+            );
         }
     }
     Ok(())

@@ -177,7 +177,9 @@ impl Image {
         let mut root = Dir {
             path: String::new(),
             chain: Vec::new(),
-            slots: (0..s.root_entries).map(|i| s.root_start() + i * 32).collect(),
+            slots: (0..s.root_entries)
+                .map(|i| s.root_start() + i * 32)
+                .collect(),
             used: 0,
             entry: None,
             parent: 0,
@@ -241,7 +243,10 @@ impl Image {
 
     /// Where the bytes of a FAT entry are: in the copy, and how far to shift.
     fn entry(&self, copy: u64, cluster: u32) -> (u64, u32, u32) {
-        let (c, base) = (cluster as u64, self.shape.fat_start() + copy * self.shape.fat_bytes());
+        let (c, base) = (
+            cluster as u64,
+            self.shape.fat_start() + copy * self.shape.fat_bytes(),
+        );
         match self.shape.bits {
             12 => (base + c * 3 / 2, 4 * (cluster % 2), 0xFFF),
             16 => (base + c * 2, 0, 0xFFFF),
@@ -279,8 +284,16 @@ impl Image {
         let mut tried = 0;
         while (chain.len() as u64) < n && self.free > 0 && tried <= self.shape.clusters {
             let c = self.next;
-            let skip = if scatter && rng.one_in(3) { 1 + rng.below(5) as u32 } else { 1 };
-            self.next = if c + skip > self.shape.last() { 2 } else { c + skip };
+            let skip = if scatter && rng.one_in(3) {
+                1 + rng.below(5) as u32
+            } else {
+                1
+            };
+            self.next = if c + skip > self.shape.last() {
+                2
+            } else {
+                c + skip
+            };
             tried += 1;
             if self.get(c) != 0 {
                 continue;
@@ -302,7 +315,9 @@ impl Image {
 
     fn slots_of(&self, cluster: u32) -> Vec<u64> {
         let at = self.shape.at(cluster);
-        (0..self.shape.cluster() / 32).map(|i| at + i * 32).collect()
+        (0..self.shape.cluster() / 32)
+            .map(|i| at + i * 32)
+            .collect()
     }
 
     /// Makes room for `n` more slots of a directory; false if there is none.
@@ -337,7 +352,14 @@ impl Image {
     }
 
     /// Adds a file with content of a tag; false if there is no room.
-    pub fn add_file(&mut self, dir: usize, name: &Name, size: u64, tag: u32, rng: &mut Rng) -> bool {
+    pub fn add_file(
+        &mut self,
+        dir: usize,
+        name: &Name,
+        size: u64,
+        tag: u32,
+        rng: &mut Rng,
+    ) -> bool {
         let scatter = rng.one_in(3);
         let chain = self.alloc(size.div_ceil(self.shape.cluster()), rng, scatter);
         let size = size.min(chain.len() as u64 * self.shape.cluster());

@@ -49,7 +49,9 @@ impl Ctx<'_> {
             ensure!(!self.sound, "{name}: {e} on a sound volume");
         }
         // No file system has reason for any of these here.
-        if e.name().is_none() || matches!(e.0, libc::ENOMEM | libc::EBADF | libc::ENOSYS | libc::EINTR) {
+        if e.name().is_none()
+            || matches!(e.0, libc::ENOMEM | libc::EBADF | libc::ENOSYS | libc::EINTR)
+        {
             bail!("{name}: {e}");
         }
         Ok(())
@@ -89,10 +91,16 @@ fn batch(cfg: &Config, first: u64, last: u64) -> Result<()> {
     let after = (meminfo("MemAvailable"), meminfo("Slab"));
     stats.save(&stats_file(cfg))?;
     if after.0 + GROWTH < before.0 {
-        failed.push(format!("{} KiB less memory than before", before.0 - after.0));
+        failed.push(format!(
+            "{} KiB less memory than before",
+            before.0 - after.0
+        ));
     }
     if after.1 > before.1 + GROWTH {
-        failed.push(format!("{} KiB more of slab than before", after.1 - before.1));
+        failed.push(format!(
+            "{} KiB more of slab than before",
+            after.1 - before.1
+        ));
     }
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
@@ -132,25 +140,39 @@ fn reach(cfg: &Config) -> Result<()> {
     }
     let share = |key: &str, least: u64| {
         let n = s.sum(key);
-        ensure!(n * 100 >= volumes * least, "'{key}' {n} times on {volumes} volumes");
+        ensure!(
+            n * 100 >= volumes * least,
+            "'{key}' {n} times on {volumes} volumes"
+        );
         Ok(())
     };
     share("volumes refused", 3)?;
     share("volumes mounted, errors", 20)?;
     share("volumes mounted, no error", 20)?;
     share("volumes read-only", 2)?;
-    for op in ["read", "readdir", "rename", "create", "mkdir", "unlink", "truncate", "append", "write"] {
+    for op in [
+        "read", "readdir", "rename", "create", "mkdir", "unlink", "truncate", "append", "write",
+    ] {
         share(&format!("op {op} ok"), 20)?;
     }
     // A few hundred may miss the one or the other.
     if volumes < 1000 {
         return Ok(());
     }
-    for op in ["read EIO", "stat EIO", "rename EIO", "write EIO", "fiemap EIO"] {
+    for op in [
+        "read EIO",
+        "stat EIO",
+        "rename EIO",
+        "write EIO",
+        "fiemap EIO",
+    ] {
         ensure!(s.sum(&format!("op {op}")) > 0, "never: {op}");
     }
     for (name, _) in mutate::GROUPS.iter().flat_map(|g| g.iter()) {
-        ensure!(s.sum(&format!("mutation {name}")) > 0, "never: mutation {name}");
+        ensure!(
+            s.sum(&format!("mutation {name}")) > 0,
+            "never: mutation {name}"
+        );
     }
     Ok(())
 }

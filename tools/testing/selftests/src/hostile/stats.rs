@@ -41,7 +41,10 @@ impl Stats {
 
     /// Adds these to those in a file.
     pub fn save(&self, file: &str) -> Result<()> {
-        let mut f = std::fs::File::options().create(true).append(true).open(file)?;
+        let mut f = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(file)?;
         let text: String = self.0.iter().map(|(k, n)| format!("{n} {k}\n")).collect();
         Ok(f.write_all(text.as_bytes())?)
     }

@@ -81,12 +81,29 @@ impl Disks {
 /// Mount options. On a sound volume only those with which names are as they were written.
 fn options(kind: Kind, rng: &mut Rng) -> String {
     const ANY: &[&str] = &[
-        "flush", "sync", "dirsync", "discard", "usefree", "quiet", "showexec", "rodir", "utf8=1",
-        "nonumtail", "tz=UTC", "nfs", "dos1xfloppy",
+        "flush",
+        "sync",
+        "dirsync",
+        "discard",
+        "usefree",
+        "quiet",
+        "showexec",
+        "rodir",
+        "utf8=1",
+        "nonumtail",
+        "tz=UTC",
+        "nfs",
+        "dos1xfloppy",
     ];
     const NAMES: &[&str] = &[
-        "shortname=winnt", "shortname=lower", "check=s", "uni_xlate", "codepage=850",
-        "iocharset=utf8", "iocharset=iso8859-1", "sys_immutable",
+        "shortname=winnt",
+        "shortname=lower",
+        "check=s",
+        "uni_xlate",
+        "codepage=850",
+        "iocharset=utf8",
+        "iocharset=iso8859-1",
+        "sys_immutable",
     ];
     let mut o = vec![*rng.pick(&["errors=continue", "errors=continue", "errors=remount-ro"])];
     o.extend(ANY.iter().filter(|_| rng.one_in(12)));
@@ -151,7 +168,11 @@ fn compare(v: &Image, mp: &Path) -> Result<()> {
         expect::bytes(&got, &expect::pattern(f.tag, 0, f.size as usize), &f.path)?;
     }
     for d in &v.dirs[1..] {
-        ensure!(sys::stat(&mp.join(&d.path))?.is_dir(), "{}: no directory", d.path);
+        ensure!(
+            sys::stat(&mp.join(&d.path))?.is_dir(),
+            "{}: no directory",
+            d.path
+        );
     }
     Ok(())
 }
@@ -175,7 +196,11 @@ fn look_at_log(log: &mut Kmsg, dev: &Path, sound: bool) -> Result<u64> {
     if let Some(bug) = Kmsg::trouble_in(&lines) {
         bail!("{bug}");
     }
-    let name = dev.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = dev
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let mut said = 0;
     for l in &lines {
         // Outside of the device there is nothing to look for.
@@ -184,7 +209,10 @@ fn look_at_log(log: &mut Kmsg, dev: &Path, sound: bool) -> Result<u64> {
         }
         if l.contains("rvfat:") {
             said += 1;
-            ensure!(l.contains(&format!("({name})")), "a message without the device: {l}");
+            ensure!(
+                l.contains(&format!("({name})")),
+                "a message without the device: {l}"
+            );
             ensure!(!sound, "a message about a sound volume: {l}");
         }
     }
@@ -234,7 +262,13 @@ fn together(c: &mut Ctx<'_>, mp: &Path, found: &[Found], rng: &mut Rng) -> Resul
 }
 
 /// Makes, mounts, uses and unmounts the volume of a seed.
-pub fn run(cfg: &Config, seed: u64, disks: &mut Disks, stats: &mut Stats, watch: &Watch) -> Result<()> {
+pub fn run(
+    cfg: &Config,
+    seed: u64,
+    disks: &mut Disks,
+    stats: &mut Stats,
+    watch: &Watch,
+) -> Result<()> {
     let kind = Kind::of(seed);
     watch.volume(seed);
     stats.one("volumes made");

@@ -35,7 +35,13 @@ pub fn walk(c: &mut Ctx<'_>, dir: &Path, rng: &mut Rng) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-fn level(c: &mut Ctx<'_>, dir: &Path, depth: usize, rng: &mut Rng, out: &mut Vec<Found>) -> Result<()> {
+fn level(
+    c: &mut Ctx<'_>,
+    dir: &Path,
+    depth: usize,
+    rng: &mut Rng,
+    out: &mut Vec<Found>,
+) -> Result<()> {
     let names = list(c, dir)?;
     for (i, d) in names.iter().enumerate() {
         if out.len() >= ENTRIES {
@@ -51,7 +57,11 @@ fn level(c: &mut Ctx<'_>, dir: &Path, depth: usize, rng: &mut Rng, out: &mut Vec
         let is_dir = st.is_dir();
         // Of entries with the same name only one is found by it.
         if c.sound && (d.kind == libc::DT_DIR) != is_dir {
-            bail!("{}: listed as type {}, is a directory: {is_dir}", path.display(), d.kind);
+            bail!(
+                "{}: listed as type {}, is a directory: {is_dir}",
+                path.display(),
+                d.kind
+            );
         }
         out.push(Found {
             path: path.clone(),
@@ -94,7 +104,11 @@ fn list(c: &mut Ctx<'_>, dir: &Path) -> Result<Vec<Dirent>> {
     }
     for d in &names {
         if d.name.is_empty() || d.name.contains(&b'/') {
-            bail!("{}: lists the name {:?}", dir.display(), OsStr::from_bytes(&d.name));
+            bail!(
+                "{}: lists the name {:?}",
+                dir.display(),
+                OsStr::from_bytes(&d.name)
+            );
         }
     }
     if names.len() < 1000 {
@@ -116,8 +130,14 @@ fn file(c: &mut Ctx<'_>, path: &Path, size: u64, rng: &mut Rng) -> Result<()> {
     }
     if rng.one_in(3) {
         c.op("fibmap", &sys::fibmap(&f, rng.below(100) as u32))?;
-        c.op("seek data", &sys::lseek(&f, (size / 3) as i64, libc::SEEK_DATA))?;
-        c.op("seek hole", &sys::lseek(&f, (size / 3) as i64, libc::SEEK_HOLE))?;
+        c.op(
+            "seek data",
+            &sys::lseek(&f, (size / 3) as i64, libc::SEEK_DATA),
+        )?;
+        c.op(
+            "seek hole",
+            &sys::lseek(&f, (size / 3) as i64, libc::SEEK_HOLE),
+        )?;
         c.op("ioctl attributes", &sys::get_attrs(&f))?;
     }
     c.op("fiemap", &sys::fiemap(&f))

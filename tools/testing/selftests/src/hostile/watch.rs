@@ -87,9 +87,14 @@ impl Watch {
             let mut s = self.state();
             s.least = s.least.min(available);
             if s.since.elapsed() > LIMIT {
-                let stack = Path::new("/proc/self/task").join(pid.to_string()).join("stack");
+                let stack = Path::new("/proc/self/task")
+                    .join(pid.to_string())
+                    .join("stack");
                 let stack = std::fs::read_to_string(stack).unwrap_or_default();
-                println!("# seed {}: not done after {LIMIT:?}; the last step: {}", s.seed, s.what);
+                println!(
+                    "# seed {}: not done after {LIMIT:?}; the last step: {}",
+                    s.seed, s.what
+                );
                 println!("# {}", stack.trim_end().replace('\n', "\n# "));
                 // Ends this process, if the kernel lets go of it; if not, the runner notices.
                 std::process::abort();

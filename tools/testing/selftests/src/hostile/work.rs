@@ -15,9 +15,23 @@ const GROWTH: u64 = 400_000;
 
 /// Names for new files: those that are likely there already among them.
 const NAMES: &[&str] = &[
-    "new", "NEW.TXT", "a new file with a long name", "BIG", "DIR", "FILEA.TXT", "a", "UP", "SELF",
-    "SAME.TXT", "file with a long name 1", "\u{6f22}\u{5b57}", "ends with a dot.", "bad:name",
-    "LONG~1", "FULL", "CON",
+    "new",
+    "NEW.TXT",
+    "a new file with a long name",
+    "BIG",
+    "DIR",
+    "FILEA.TXT",
+    "a",
+    "UP",
+    "SELF",
+    "SAME.TXT",
+    "file with a long name 1",
+    "\u{6f22}\u{5b57}",
+    "ends with a dot.",
+    "bad:name",
+    "LONG~1",
+    "FULL",
+    "CON",
 ];
 
 /// Places to work at.
@@ -63,7 +77,13 @@ impl Places<'_> {
 }
 
 /// Does `count` operations.
-pub fn work(c: &mut Ctx<'_>, root: &Path, found: &[Found], count: u64, rng: &mut Rng) -> Result<()> {
+pub fn work(
+    c: &mut Ctx<'_>,
+    root: &Path,
+    found: &[Found],
+    count: u64,
+    rng: &mut Rng,
+) -> Result<()> {
     let p = Places { root, found };
     for _ in 0..count {
         match rng.below(10) {
@@ -95,13 +115,19 @@ fn with_file(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
         0 | 1 => c.op("write", &sys::pwrite(&f, &data, rng.below(size + 1) as i64))?,
         2 => c.op("append", &sys::pwrite(&f, &data, size as i64))?,
         3 => c.op("truncate", &sys::ftruncate(&f, rng.below(size + 1) as i64))?,
-        4 => c.op("truncate up", &sys::ftruncate(&f, (size + rng.below(GROWTH)) as i64))?,
+        4 => c.op(
+            "truncate up",
+            &sys::ftruncate(&f, (size + rng.below(GROWTH)) as i64),
+        )?,
         5 => {
             let keep = i32::from(rng.one_in(2));
             let r = sys::fallocate(&f, keep, size as i64, 1 + rng.below(GROWTH) as i64);
             c.op("fallocate", &r)?;
         }
-        6 => c.op("write beyond", &sys::pwrite(&f, &data, (size + rng.below(GROWTH)) as i64))?,
+        6 => c.op(
+            "write beyond",
+            &sys::pwrite(&f, &data, (size + rng.below(GROWTH)) as i64),
+        )?,
         _ => {
             let len = size.clamp(1, 50_000) as usize;
             let m = sys::Map::shared(&f, len, true);
@@ -148,7 +174,10 @@ fn with_names(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
         }
         _ => {
             let (from, to) = (p.any(rng), p.new(rng));
-            c.op("rename new", &sys::rename(&from, &to, libc::RENAME_NOREPLACE))
+            c.op(
+                "rename new",
+                &sys::rename(&from, &to, libc::RENAME_NOREPLACE),
+            )
         }
     }
 }
@@ -156,7 +185,10 @@ fn with_names(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
 fn with_attributes(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
     let path = p.any(rng);
     match rng.below(4) {
-        0 => c.op("chmod", &sys::chmod(&path, *rng.pick(&[0o444, 0o755, 0o777]))),
+        0 => c.op(
+            "chmod",
+            &sys::chmod(&path, *rng.pick(&[0o444, 0o755, 0o777])),
+        ),
         1 => {
             let t = Some((rng.next() as i32 as i64 * 3, 999_999_999));
             c.op("utimens", &sys::utimens(&path, t, t))
@@ -165,7 +197,10 @@ fn with_attributes(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()>
             let f = sys::open(&path, libc::O_RDONLY);
             c.op("open", &f)?;
             match f {
-                Ok(f) => c.op("set attributes", &sys::set_attrs(&f, rng.next() as u32 & 0x37)),
+                Ok(f) => c.op(
+                    "set attributes",
+                    &sys::set_attrs(&f, rng.next() as u32 & 0x37),
+                ),
                 Err(_) => Ok(()),
             }
         }

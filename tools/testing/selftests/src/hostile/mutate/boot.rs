@@ -24,7 +24,10 @@ pub const MUTATIONS: &[Mutation] = &[
     }),
     ("boot_type_string", |v, r| {
         let at = if v.shape.bits == 32 { 82 } else { 54 };
-        v.write(at, *r.pick(&[b"FAT12   ", b"FAT16   ", b"FAT32   ", b"\0\0\0\0\0\0\0\0"]));
+        v.write(
+            at,
+            *r.pick(&[b"FAT12   ", b"FAT16   ", b"FAT32   ", b"\0\0\0\0\0\0\0\0"]),
+        );
     }),
     ("fsinfo_hints", fsinfo_hints),
     ("fsinfo_signature", |v, r| {
@@ -55,7 +58,9 @@ fn field_random(v: &mut Image, r: &mut Rng) {
     old[..*len].copy_from_slice(&v.read(*at, *len));
     let value = match r.below(3) {
         0 => r.next(),
-        1 => u64::from_le_bytes(old).wrapping_add(r.below(9)).wrapping_sub(4),
+        1 => u64::from_le_bytes(old)
+            .wrapping_add(r.below(9))
+            .wrapping_sub(4),
         _ => u64::from_le_bytes(old) << r.below(4) >> r.below(4),
     };
     put(v, *at, value, *len);

@@ -142,7 +142,10 @@ fn all_of_it(v: &mut Image, r: &mut Rng) {
     }
     v.set(last, v.shape.end_mark());
     v.set_start(at, 2);
-    v.set_size(at, (last as u64 * v.shape.cluster()).min(u32::MAX.into()) as u32);
+    v.set_size(
+        at,
+        (last as u64 * v.shape.cluster()).min(u32::MAX.into()) as u32,
+    );
 }
 
 fn size_wild(v: &mut Image, r: &mut Rng) {

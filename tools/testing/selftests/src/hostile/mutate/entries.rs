@@ -43,8 +43,12 @@ pub const MUTATIONS: &[Mutation] = &[
         let any = r.next() as u8;
         attribute(v, r, any);
     }),
-    ("dots_missing", |v, r| dots(v, r, |v, at, _| v.write(at, &[0xE5; 64]))),
-    ("dot_dot_missing", |v, r| dots(v, r, |v, at, _| v.write(at + 32, &[0xE5]))),
+    ("dots_missing", |v, r| {
+        dots(v, r, |v, at, _| v.write(at, &[0xE5; 64]))
+    }),
+    ("dot_dot_missing", |v, r| {
+        dots(v, r, |v, at, _| v.write(at + 32, &[0xE5]))
+    }),
     ("dots_wild", |v, r| {
         dots(v, r, |v, at, r| {
             let (a, b) = (wild(v, r), wild(v, r));

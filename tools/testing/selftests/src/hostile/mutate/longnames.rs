@@ -7,7 +7,9 @@ use super::{dir, Mutation};
 use crate::rng::Rng;
 
 pub const MUTATIONS: &[Mutation] = &[
-    ("long_checksum", |v, r| existing(v, r, |v, at, r| v.flip(at + 13, r.next()))),
+    ("long_checksum", |v, r| {
+        existing(v, r, |v, at, r| v.flip(at + 13, r.next()))
+    }),
     ("long_order", |v, r| {
         existing(v, r, |v, at, r| v.write(at, &[r.next() as u8]));
     }),
@@ -17,7 +19,9 @@ pub const MUTATIONS: &[Mutation] = &[
             v.write(at, &[order]);
         });
     }),
-    ("long_deleted", |v, r| existing(v, r, |v, at, _| v.write(at, &[0xE5]))),
+    ("long_deleted", |v, r| {
+        existing(v, r, |v, at, _| v.write(at, &[0xE5]))
+    }),
     ("long_type", |v, r| {
         existing(v, r, |v, at, r| {
             v.write(at + 12, &[r.next() as u8]);
@@ -30,7 +34,9 @@ pub const MUTATIONS: &[Mutation] = &[
             v.write(at + 1 + 2 * r.below(5), &unit.to_le_bytes());
         });
     }),
-    ("long_bits", |v, r| existing(v, r, |v, at, r| v.flip(at + r.below(32), r.next()))),
+    ("long_bits", |v, r| {
+        existing(v, r, |v, at, r| v.flip(at + r.below(32), r.next()))
+    }),
     ("long_without_entry", |v, r| {
         let slots = Name::long("an orphan that belongs to no entry", 9).long_slots();
         if let Some(d) = dir(v, false, r) {
@@ -63,7 +69,9 @@ pub const MUTATIONS: &[Mutation] = &[
         }
         one(v, r, &units);
     }),
-    ("long_like_another", |v, r| one(v, r, &"BIG".encode_utf16().collect::<Vec<_>>())),
+    ("long_like_another", |v, r| {
+        one(v, r, &"BIG".encode_utf16().collect::<Vec<_>>())
+    }),
     ("long_too_many", too_many),
     ("long_to_the_end", to_the_end),
 ];
@@ -106,7 +114,13 @@ fn too_many(v: &mut Image, r: &mut Rng) {
     let n = *r.pick(&[20, 21, 31, 63]);
     let slots = (1..=n)
         .rev()
-        .map(|i| long_slot(i | if i == n { 0x40 } else { 0 }, checksum(&short), &[0x61; 13]))
+        .map(|i| {
+            long_slot(
+                i | if i == n { 0x40 } else { 0 },
+                checksum(&short),
+                &[0x61; 13],
+            )
+        })
         .collect();
     entry(v, r, slots, short);
 }
