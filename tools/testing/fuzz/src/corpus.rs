@@ -39,7 +39,9 @@ pub fn load(dir: &Path, target: &str) -> Result<Vec<Vec<u8>>> {
 pub fn store(dir: &Path, target: &str, inputs: &[Vec<u8>]) -> Result<()> {
     let mut text = String::from("# SPDX-License-Identifier: GPL-2.0\n");
     for input in inputs {
-        text.extend(input.iter().map(|b| format!("{b:02x}")));
+        for b in input {
+            text += &format!("{b:02x}");
+        }
         text.push('\n');
     }
     Ok(std::fs::write(file(dir, target), text)?)

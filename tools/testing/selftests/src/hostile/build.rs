@@ -41,9 +41,8 @@ fn size(kind: Kind, rng: &mut Rng) -> (u32, u32, u64) {
     match rng.below(3) {
         0 => {
             let cluster = *rng.pick(&[512, 512, 1024, 2048, 4096, 16_384, 65_536]);
-            let most = (48 << 20 >> 16).min(4084);
             let n = *rng.pick(&[24, 60, 300, 1000, 2000, 4084]);
-            (12, if cluster > 8192 { n.min(most) } else { n }, cluster)
+            (12, if cluster > 8192 { n.min(700) } else { n }, cluster)
         }
         1 => {
             let cluster = *rng.pick(&[512, 512, 1024, 2048, 8192]);
@@ -93,7 +92,8 @@ pub fn shape(kind: Kind, rng: &mut Rng) -> Shape {
         fat_sectors: fat_bytes.div_ceil(sector) + slack,
         root_entries: match bits {
             32 => 0,
-            _ => (512 / (sector / 32)).max(1) * (sector / 32) >> rng.below(2),
+            // Whole sectors of up to 4096 bytes.
+            _ => *rng.pick(&[256, 512]),
         },
         root_cluster: match bits {
             32 if plain || rng.one_in(2) => 2,

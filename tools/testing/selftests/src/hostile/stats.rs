@@ -41,11 +41,15 @@ impl Stats {
 
     /// Adds these to those in a file.
     pub fn save(&self, file: &str) -> Result<()> {
+        let mut text = String::new();
+        for (k, n) in &self.0 {
+            text += &format!("{n} {k}\n");
+        }
         let mut f = std::fs::File::options()
             .create(true)
             .append(true)
             .open(file)?;
-        let text: String = self.0.iter().map(|(k, n)| format!("{n} {k}\n")).collect();
+        // In one write: lines of others don't get in between.
         Ok(f.write_all(text.as_bytes())?)
     }
 

@@ -63,7 +63,7 @@ impl Places<'_> {
     }
 
     /// A place for something new, or where something is already.
-    fn new(&self, rng: &mut Rng) -> PathBuf {
+    fn place(&self, rng: &mut Rng) -> PathBuf {
         match rng.below(5) {
             0 => self.any(rng),
             _ => self.dir(rng).join(*rng.pick(NAMES)),
@@ -148,7 +148,7 @@ fn with_file(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
 fn with_names(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
     match rng.below(9) {
         0 | 1 => {
-            let f = sys::create(&p.new(rng));
+            let f = sys::create(&p.place(rng));
             c.op("create", &f)?;
             if let Ok(f) = f {
                 let data = vec![7; rng.below(9000) as usize];
@@ -156,7 +156,7 @@ fn with_names(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
             }
             Ok(())
         }
-        2 => c.op("mkdir", &sys::mkdir(&p.new(rng))),
+        2 => c.op("mkdir", &sys::mkdir(&p.place(rng))),
         3 => match p.of(false, rng) {
             Some(f) => c.op("unlink", &sys::unlink(&f.path)),
             None => Ok(()),
@@ -165,7 +165,7 @@ fn with_names(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
         5 => c.op("unlink dir", &sys::unlink(&p.dir(rng))),
         6 => {
             // Also of a directory into itself, and over anything.
-            let (from, to) = (p.any(rng), p.new(rng));
+            let (from, to) = (p.any(rng), p.place(rng));
             c.op("rename", &sys::rename(&from, &to, 0))
         }
         7 => {
@@ -173,7 +173,7 @@ fn with_names(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()> {
             c.op("exchange", &sys::rename(&from, &to, libc::RENAME_EXCHANGE))
         }
         _ => {
-            let (from, to) = (p.any(rng), p.new(rng));
+            let (from, to) = (p.any(rng), p.place(rng));
             c.op(
                 "rename new",
                 &sys::rename(&from, &to, libc::RENAME_NOREPLACE),
@@ -204,7 +204,7 @@ fn with_attributes(c: &mut Ctx<'_>, p: &Places<'_>, rng: &mut Rng) -> Result<()>
                 Err(_) => Ok(()),
             }
         }
-        _ => c.op("link", &sys::link(&path, &p.new(rng))),
+        _ => c.op("link", &sys::link(&path, &p.place(rng))),
     }
 }
 
