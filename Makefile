@@ -70,7 +70,7 @@ DISK ?= 4G
 VMFLAGS ?=
 GUEST = $(VM)/run --scratch $(DISK),fat=32,cache=directsync --mount $(VMFLAGS)
 
-PHONY += vm shell demo check bench unit
+PHONY += vm shell demo check bench unit fuzz
 ifneq ($(filter vm,$(MAKECMDGOALS)),)
 ifeq ($(value CMD),)
 $(error make vm needs CMD='command')
@@ -93,6 +93,12 @@ bench: modules
 
 check: modules
 	@$(RUN) tools/testing/check.sh $(CHECKFLAGS)
+
+# Hostile input: so long on the host, then so many volumes in guests.
+MINUTES ?= 30
+VOLUMES ?= 5000
+fuzz: modules
+	@$(RUN) tools/testing/fuzz/fuzz.sh --minutes $(MINUTES) --volumes $(VOLUMES) $(FUZZFLAGS)
 
 #
 # Style
@@ -141,6 +147,8 @@ help:
 	@echo  "  demo             - compare rvfat with the kernel's vfat on a few workloads"
 	@echo  '  bench            - the whole comparison'
 	@echo  '  check            - all tests'
+	@echo  '  fuzz             - hostile input: MINUTES=30 for the format code on the host, then'
+	@echo  '                     VOLUMES=5000 broken volumes in guests'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'

@@ -157,7 +157,7 @@ fn damage_group(name: &str, list: &'static [Damage]) -> Vec<Group> {
 }
 
 /// Fields of the boot sector: name, offset, length, values to try.
-const FIELDS: &[(&str, u64, usize, &[u64])] = &[
+pub const FIELDS: &[(&str, u64, usize, &[u64])] = &[
     ("jump", 0, 3, &[0, 0xFF_FFFF]),
     (
         "sector_size",

@@ -68,7 +68,11 @@ impl Kmsg {
 
     /// The messages since the last call, if one of them tells of a bug.
     pub fn trouble(&mut self) -> Option<String> {
-        let lines = self.read();
+        Self::trouble_in(&self.read())
+    }
+
+    /// The messages from the first on that tells of a bug.
+    pub fn trouble_in(lines: &[String]) -> Option<String> {
         let first = lines
             .iter()
             .position(|l| BAD.iter().any(|b| l.contains(b)))?;

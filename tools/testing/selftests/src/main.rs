@@ -11,6 +11,7 @@ mod enospc;
 mod expect;
 mod faults;
 mod geom;
+mod hostile;
 mod interop;
 mod kmsg;
 mod ktap;
@@ -31,9 +32,10 @@ use runner::{Config, Suite};
 const USAGE: &str = "\
 rvfat-selftest [OPTION]... SUITE...
 rvfat-selftest [OPTION]... list SUITE...
+rvfat-selftest report FILE...
 
 Suites: ops geometry options differ interop badimg enospc parallel lifecycle tree regress
-        faults
+        faults hostile
 
   --fs NAME        file system under test (default $FS, then rvfat)
   --only TEXT      only tests whose path (suite/group/test) contains TEXT
@@ -43,6 +45,8 @@ Suites: ops geometry options differ interop badimg enospc parallel lifecycle tre
   --times          print how long each test takes
   --seed N[,N]...  seeds of the random sequences
   --ops N          operations in each sequence
+  --volumes N-M    numbers of the volumes that are made (1-300)
+  --stats FILE     where hostile adds its counts, for `report`
   --seconds N      time of the parallel test
   --scale N        size of the tree test, in per cent
   --module PATH    the module for the lifecycle test";
@@ -59,6 +63,7 @@ fn suite(name: &str, cfg: &Config) -> Option<Suite> {
         "tree" => tree::suite(),
         "regress" => regress::suite(),
         "faults" => faults::suite(cfg),
+        "hostile" => hostile::suite(cfg),
         "ops" => ops::suite(),
         "geometry" => ops::geometry_suite(),
         _ => return None,
@@ -79,9 +84,11 @@ fn parse() -> (Config, Vec<String>, bool) {
         times: false,
         seeds: vec![1, 2, 3],
         ops: 3000,
+        volumes: (1, 300),
         seconds: 60,
         scale: 100,
         module: None,
+        stats: None,
         part: (0, 1),
     };
     let (mut suites, mut list) = (Vec::new(), false);
@@ -103,8 +110,14 @@ fn parse() -> (Config, Vec<String>, bool) {
             "--times" => cfg.times = true,
             "--seed" => cfg.seeds = value().split(',').map(number).collect(),
             "--ops" => cfg.ops = number(&value()),
+            "--volumes" => {
+                let v = value();
+                let (a, b) = v.split_once('-').unwrap_or((&v, &v));
+                cfg.volumes = (number(a), number(b));
+            }
             "--seconds" => cfg.seconds = number(&value()),
             "--scale" => cfg.scale = number(&value()),
+            "--stats" => cfg.stats = Some(value()),
             "--module" => cfg.module = Some(value()),
             "--part" => {
                 let v = value();
@@ -125,6 +138,10 @@ fn parse() -> (Config, Vec<String>, bool) {
 
 fn main() {
     let (cfg, names, list) = parse();
+    if let Some(("report", files)) = names.split_first().map(|(n, f)| (n.as_str(), f)) {
+        hostile::report(files);
+        return;
+    }
     if names.is_empty() {
         usage("no suite given");
     }

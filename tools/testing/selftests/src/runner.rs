@@ -27,9 +27,13 @@ pub struct Config {
     pub times: bool,
     pub seeds: Vec<u64>,
     pub ops: usize,
+    /// First and last number of the volumes of `hostile`.
+    pub volumes: (u64, u64),
     pub seconds: u64,
     pub scale: usize,
     pub module: Option<String>,
+    /// Where `hostile` adds up its counts.
+    pub stats: Option<String>,
     /// This part of that many, to split a suite between guests.
     pub part: (usize, usize),
 }

@@ -73,9 +73,7 @@ impl Map {
         let (rd, wr) = super::pipe()?;
         super::write(&wr, data)?;
         // SAFETY: a range inside the mapping; the kernel checks that it can be written.
-        let n = check(unsafe {
-            libc::read(rd.as_raw_fd(), self.addr.add(off).cast(), data.len())
-        });
+        let n = check(unsafe { libc::read(rd.as_raw_fd(), self.addr.add(off).cast(), data.len()) });
         match n {
             Err(Errno(libc::EFAULT)) => Err(Errno(libc::EIO)),
             n => n.map(drop),
@@ -96,6 +94,14 @@ impl Map {
         // SAFETY: a range inside the mapping; the kernel checks that it can be read.
         check(unsafe { libc::pwrite(f.as_raw_fd(), self.addr.add(off).cast(), len, pos) })
             .map(|n| n as usize)
+    }
+
+    /// madvise(2): faults all pages in, to read or to write. What would be a signal at an access
+    /// is an error here.
+    pub fn populate(&self, write: bool) -> Res<()> {
+        let advice = if write { 23 } else { 22 };
+        // SAFETY: exactly the range of this mapping; the advice changes no content.
+        check(unsafe { libc::madvise(self.addr.cast(), self.len, advice) }).map(drop)
     }
 
     /// msync(2) with `MS_SYNC`.
