@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/buffer_head.h`](srctree/include/linux/buffer_head.h)
 
-use super::super::bindings;
+use super::bindings;
 use core::ptr::NonNull;
 use kernel::prelude::*;
 

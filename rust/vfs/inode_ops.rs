@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{dentry, to_c, Dentry, FileSystem, Inode, NewInode, Timespec};
 use core::marker::PhantomData;
 use kernel::error::{from_result, to_result};

@@ -7,7 +7,7 @@
 //!
 //! C header: [`include/linux/iomap.h`](srctree/include/linux/iomap.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{File, FileSystem, Inode, IoVec, Kiocb};
 use core::marker::PhantomData;
 use kernel::error::{from_result, to_result};
@@ -150,7 +150,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_ops.iomap_begin`, with live objects of type `T`.
     unsafe extern "C" fn begin(
         inode: *mut bindings::inode,
         pos: i64,
@@ -176,7 +176,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_ops.iomap_end`, with live objects of type `T`.
     unsafe extern "C" fn end(
         inode: *mut bindings::inode,
         pos: i64,
@@ -199,7 +199,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_write_ops.iomap_valid`, with live objects of type `T`.
     unsafe extern "C" fn is_valid(
         inode: *mut bindings::inode,
         map: *const bindings::iomap,
@@ -210,7 +210,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_dio_ops.end_io`, with live objects of type `T`.
     unsafe extern "C" fn direct_end(
         iocb: *mut bindings::kiocb,
         size: isize,
@@ -234,7 +234,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_writeback_ops.writeback_range`, with live objects of type `T`.
     unsafe extern "C" fn writeback_range(
         wpc: *mut bindings::iomap_writepage_ctx,
         folio: *mut bindings::folio,
@@ -258,7 +258,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS and the memory management as `address_space_operations.read_folio`, with live objects of type `T`.
     unsafe extern "C" fn read_folio(
         _file: *mut bindings::file,
         folio: *mut bindings::folio,
@@ -270,7 +270,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS and the memory management as `address_space_operations.readahead`, with live objects of type `T`.
     unsafe extern "C" fn readahead(rac: *mut bindings::readahead_control) {
         // SAFETY: See the type's comment.
         unsafe { bindings::iomap_bio_readahead(rac, &Self::IOMAP) };
@@ -278,7 +278,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS and the memory management as `address_space_operations.writepages`, with live objects of type `T`.
     unsafe extern "C" fn writepages(
         mapping: *mut bindings::address_space,
         wbc: *mut bindings::writeback_control,
@@ -295,7 +295,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `address_space_operations.bmap`, with live objects of type `T`.
     unsafe extern "C" fn bmap(mapping: *mut bindings::address_space, block: u64) -> u64 {
         // SAFETY: See the type's comment. The lock keeps the layout still.
         unsafe {
@@ -307,7 +307,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `address_space_operations.swap_activate`, with live objects of type `T`.
     unsafe extern "C" fn swap_activate(
         sis: *mut bindings::swap_info_struct,
         file: *mut bindings::file,
@@ -319,7 +319,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the memory management as `vm_operations_struct.page_mkwrite`, with live objects of type `T`.
     unsafe extern "C" fn page_mkwrite(vmf: *mut bindings::vm_fault) -> bindings::vm_fault_t {
         // SAFETY: See the type's comment. The invalidate lock keeps truncation away while the page
         // is made writable.

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{inode, to_c, FileSystem, Inode, Mounted};
 use core::marker::PhantomData;
 use kernel::prelude::*;
