@@ -4,12 +4,11 @@
 //!
 //! - [`fat`] is the file system;
 //! - [`ondisk`] is the format, independent of the kernel;
-//! - [`vfs`] wraps what the kernel offers to file systems;
-//! - [`bindings`] is what bindgen makes of the kernel's headers.
+//! - [`vfs`] wraps what the kernel offers to file systems. What bindgen makes of the kernel's
+//!   headers, `rust/bindings`, is a private module of it.
 
 use kernel::prelude::*;
 
-mod bindings;
 #[deny(unsafe_code)]
 mod fat;
 #[forbid(unsafe_code)]

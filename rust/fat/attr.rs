@@ -49,6 +49,7 @@ impl SetattrOps for Fat {
     fn getattr(inode: &Inode<Fat>, stat: &mut Kstat<'_>) {
         let vol = inode.volume();
         stat.set_block_size(vol.geo.cluster_bytes());
+        stat.set_nlink(node::links(inode));
         let entry = inode.node().entry.lock();
         if !node::is_root(inode) {
             stat.set_btime(node::to_timespec(vol, entry.created));

@@ -233,8 +233,9 @@ pub(crate) fn is_empty(dir: &Inode<Fat>) -> Result<bool> {
     Ok(true)
 }
 
-/// Counts the entries that are directories, `.` and `..` included.
-pub(crate) fn count_subdirs(dir: &Inode<Fat>) -> Result<u32> {
+/// Counts the entries that are directories, `.` and `..` included, and tells whether that is all of
+/// them: some may be in blocks that can't be read.
+pub(crate) fn count_subdirs(dir: &Inode<Fat>) -> Result<(u32, bool)> {
     let mut reader = DirReader::new(dir);
     let mut units: Units = [0; 260];
     let mut at = 0;
@@ -248,7 +249,7 @@ pub(crate) fn count_subdirs(dir: &Inode<Fat>) -> Result<u32> {
             n = n.saturating_add(1);
         }
     }
-    Ok(n)
+    Ok((n, !reader.is_damaged()))
 }
 
 /// Writes slots from byte `first` on, block by block.

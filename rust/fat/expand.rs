@@ -7,7 +7,7 @@
 //! page. Before a size on disk covers them, [`fill_range`] writes the zeros, in requests as large
 //! as the extents. What has been written by then is not zeroed.
 
-use crate::ondisk::FatEntry;
+use crate::ondisk::{Cluster, FatEntry};
 use crate::vfs::{Inode, NofsScope};
 use core::sync::atomic::Ordering;
 use kernel::prelude::*;
@@ -210,8 +210,14 @@ pub(crate) fn take_back(inode: &Inode<Fat>, size: u64, before: u32) {
         inode.truncate_pagecache(size);
     }
     forget_unwritten(inode, vol.round_up(size));
-    // The entry in memory may claim the new size, though it did not get to the disk.
-    let undone = node::shrink_entry(inode, keep).and_then(|()| release(inode, keep));
+    let undone = cut(inode, keep).and_then(|cut| {
+        // The entry in memory may claim the new size, though it did not get to the disk. One that
+        // can't even be read claims what it did before.
+        match node::shrink_entry(inode, keep) {
+            Err(e) if node::has_entry_in_memory(inode) => Err(e),
+            _ => cut.free(inode),
+        }
+    });
     inode.mark_dirty();
     if undone.is_err() {
         vol.warn(fmt!("space of a change that failed could not be freed"));
@@ -318,13 +324,43 @@ pub(crate) fn forget_unwritten(inode: &Inode<Fat>, edge: u64) {
     inode.node().layout.fetch_add(1, Ordering::Release);
 }
 
-/// Cuts the chain after `keep` clusters. The entry on disk gives up its claim first.
+/// Cuts the chain after `keep` clusters. The entry on disk gives up its claim before they are free.
 pub(crate) fn release(inode: &Inode<Fat>, keep: u32) -> Result {
+    if chain_len(inode)? <= keep {
+        return Ok(());
+    }
+    let cut = cut(inode, keep)?;
+    node::shrink_entry(inode, keep)?;
+    cut.free(inode)
+}
+
+/// What was cut off a chain.
+struct Cut {
+    /// The chain's start, and its new end.
+    end: Option<(Cluster, Cluster)>,
+    gone: KVVec<Run>,
+}
+
+impl Cut {
+    /// Frees it, once the entry does not claim it any more.
+    fn free(self, inode: &Inode<Fat>) -> Result {
+        if self.gone.is_empty() {
+            return Ok(());
+        }
+        inode.volume().free_later(self.end, &self.gone)
+    }
+}
+
+/// Cuts the chain in memory after `keep` clusters.
+fn cut(inode: &Inode<Fat>, keep: u32) -> Result<Cut> {
     let vol = inode.volume();
     let _nofs = NofsScope::new();
     let mut chain = inode.node().chain.lock();
     if chain.len(vol)? <= keep {
-        return Ok(());
+        return Ok(Cut {
+            end: None,
+            gone: KVVec::new(),
+        });
     }
     let (end, gone) = chain.cut(vol, keep)?;
     let end = chain.start().zip(end);
@@ -332,8 +368,7 @@ pub(crate) fn release(inode: &Inode<Fat>, keep: u32) -> Result {
     inode.node().layout.fetch_add(1, Ordering::Release);
     drop(chain);
     node::set_blocks(inode, keep);
-    node::shrink_entry(inode, keep)?;
-    vol.free_later(end, &gone)
+    Ok(Cut { end, gone })
 }
 
 /// Gives back the clusters that were allocated beyond the end of the file.

@@ -20,8 +20,10 @@ impl FileOps for Fat {
         if inode.is_reg() {
             inode.write_and_wait(start, end)?;
         }
-        // Entries that lead to the inode are among what a commit writes.
         inode.sync_metadata()?;
+        // An inode whose attributes were put off is clean for the VFS.
+        node::write(inode)?;
+        // Entries that lead to the inode are among what a commit writes.
         inode.volume().commit(true)
     }
 

@@ -13,6 +13,7 @@ use crate::ondisk::{
     DIRENT_SIZE, //
 };
 use crate::vfs::{Dentry, DentryOps, DirOps, Inode, LookupFlags, NofsScope, RenameFlags, Timespec};
+use core::sync::atomic::Ordering;
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
 
@@ -333,7 +334,7 @@ pub(super) fn undo_add(dir: &Inode<Fat>, loc: &Location) {
 pub(super) fn drop_subdir(dir: &Inode<Fat>) {
     if dir.nlink() >= 3 {
         dir.drop_nlink();
-    } else {
+    } else if !dir.node().uncounted.load(Ordering::Relaxed) {
         dir.volume().corrupt(fmt!(
             "link count of a directory is {}, expected at least 3",
             dir.nlink()

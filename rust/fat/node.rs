@@ -4,7 +4,7 @@
 
 use crate::ondisk::{attr, Attrs, Cluster, DirPos, DosStamp, RawDirent};
 use crate::vfs::{FoundInode, Inode, NewInode, NofsScope, SuperBlock, Timespec};
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
 use kernel::sync::{new_mutex, Mutex};
@@ -31,6 +31,8 @@ pub(crate) struct Node {
     /// What of the space holds no data.
     #[pin]
     pub(crate) unwritten: Mutex<Unwritten>,
+    /// Whether the link count of a directory lacks what could not be read.
+    pub(crate) uncounted: AtomicBool,
     /// Counts changes of what ranges of the file are, after each; read before looking.
     pub(crate) layout: AtomicU64,
 }
@@ -66,6 +68,7 @@ impl Node {
             index <- new_mutex!(None, "rvfat index"),
             chain <- new_mutex!(Chain::new(None, 0), "rvfat chain"),
             unwritten <- new_mutex!(Unwritten::new(), "rvfat unwritten"),
+            uncounted: AtomicBool::new(false),
             layout: AtomicU64::new(0),
         })
     }
@@ -166,8 +169,33 @@ pub(crate) fn root(sb: &SuperBlock<Fat>) -> Result<ARef<Inode<Fat>>> {
     new.set_atime(epoch);
     new.set_ctime(epoch);
     set_dir_size(&new)?;
-    new.set_nlink(super::dir::count_subdirs(&new)?.saturating_add(2));
+    count_links(&new)?;
     Ok(new.finish())
+}
+
+/// Sets the link count of a directory by its entries. Where some can't be read, it is counted again
+/// when somebody asks for it.
+fn count_links(dir: &Inode<Fat>) -> Result {
+    let (subdirs, all) = super::dir::count_subdirs(dir)?;
+    // The root has no "." and "..", and a broken directory may lack them; the VFS wants at least
+    // their two links.
+    dir.set_nlink(if is_root(dir) {
+        subdirs.saturating_add(2)
+    } else {
+        subdirs.max(2)
+    });
+    dir.node().uncounted.store(!all, Ordering::Relaxed);
+    Ok(())
+}
+
+/// The link count, with what could not be read before.
+pub(crate) fn links(inode: &Inode<Fat>) -> u32 {
+    if inode.node().uncounted.load(Ordering::Relaxed) {
+        let _entries = inode.lock_shared();
+        // If it fails again, it stays as it was.
+        let _ = count_links(inode);
+    }
+    inode.nlink()
 }
 
 /// Sets size and blocks of a directory by its chain.
@@ -242,8 +270,7 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
             return Err(vol.corrupt(fmt!("directory without clusters")));
         }
         set_dir_size(new)?;
-        // A broken directory may lack "." and ".."; the VFS wants at least their two links.
-        new.set_nlink(super::dir::count_subdirs(new)?.max(2));
+        count_links(new)?;
     } else {
         new.set_size(u64::from(entry.size()));
         set_blocks_for(new, u64::from(entry.size()));
@@ -259,6 +286,7 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
 /// Puts the inode's attributes into its entry, in memory. Of the data, the entry claims at most
 /// `size` bytes, and none that are not on disk.
 fn update_entry(inode: &Inode<Fat>, size: u64) -> Result {
+    let _nofs = NofsScope::new();
     let entry = inode.node().entry.lock();
     let Some(loc) = entry.loc else {
         return Ok(());
@@ -280,6 +308,7 @@ fn update_entry(inode: &Inode<Fat>, size: u64) -> Result {
 /// `keep` clusters.
 pub(crate) fn shrink_entry(inode: &Inode<Fat>, keep: u32) -> Result {
     let vol = inode.volume();
+    let _nofs = NofsScope::new();
     let entry = inode.node().entry.lock();
     let Some(loc) = entry.loc else {
         return Ok(());
@@ -291,6 +320,16 @@ pub(crate) fn shrink_entry(inode: &Inode<Fat>, keep: u32) -> Result {
     // An entry that claims nothing yet still does not.
     let start = start.filter(|_| old.start(vol.geo.fat_type()) != 0);
     write_entry(inode, &entry, &loc, (start, size), after)
+}
+
+/// Whether the block of the inode's entry is in memory, as it is while it has changes.
+pub(crate) fn has_entry_in_memory(inode: &Inode<Fat>) -> bool {
+    let vol = inode.volume();
+    let loc = inode.node().entry.lock().loc;
+    loc.is_some_and(|loc| {
+        let sector = loc.pos.sector(vol.geo.sector_bits());
+        vol.disk.is_cached(sector.get())
+    })
 }
 
 /// The chain's start and the FAT change it depends on.

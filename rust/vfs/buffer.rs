@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/buffer_head.h`](srctree/include/linux/buffer_head.h)
 
-use super::super::bindings;
+use super::bindings;
 use core::ptr::NonNull;
 use kernel::prelude::*;
 
@@ -57,7 +57,8 @@ impl BufferHead {
     }
 
     fn range(&self, offset: usize, len: usize) -> Option<*mut u8> {
-        if offset.checked_add(len)? > self.size() {
+        // The memory of a block that was neither read nor written whole is not even initialised.
+        if offset.checked_add(len)? > self.size() || !self.is_valid() {
             return None;
         }
         // SAFETY: By the type invariant `b_data` points to `b_size` mapped bytes, and
@@ -65,14 +66,16 @@ impl BufferHead {
         Some(unsafe { (*self.as_ptr()).b_data.cast::<u8>().add(offset) })
     }
 
-    /// Copies `N` bytes out from `offset`. `EIO` when they are not all inside the block.
+    /// Copies `N` bytes out from `offset`. `EIO` when they are not all inside the block or not
+    /// valid.
     pub(crate) fn read<const N: usize>(&self, offset: usize) -> Result<[u8; N]> {
         let mut out = [0u8; N];
         self.read_into(offset, &mut out)?;
         Ok(out)
     }
 
-    /// Copies `out.len()` bytes out from `offset`. `EIO` when they are not all inside the block.
+    /// Copies `out.len()` bytes out from `offset`. `EIO` when they are not all inside the block or not
+    /// valid.
     pub(crate) fn read_into(&self, offset: usize, out: &mut [u8]) -> Result {
         let src = self.range(offset, out.len()).ok_or(EIO)?;
         // SAFETY: `src` is valid for `out.len()` bytes (see `range`) and cannot overlap `out`,
@@ -82,8 +85,8 @@ impl BufferHead {
         Ok(())
     }
 
-    /// Copies `bytes` in at `offset`. `EIO` when they are not all inside the block. The caller
-    /// marks the buffer dirty, now or later.
+    /// Copies `bytes` in at `offset`. `EIO` when they are not all inside the block or not valid. The
+    /// caller keeps the buffer until it is submitted.
     pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> Result {
         let dst = self.range(offset, bytes.len()).ok_or(EIO)?;
         // SAFETY: As in `read_into`.

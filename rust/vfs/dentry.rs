@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/dcache.h`](srctree/include/linux/dcache.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{FileSystem, Inode, SuperBlock};
 use core::marker::PhantomData;
 use core::ops::Range;

@@ -5,7 +5,7 @@
 //! C headers: [`include/linux/blkdev.h`](srctree/include/linux/blkdev.h),
 //! [`include/linux/buffer_head.h`](srctree/include/linux/buffer_head.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::BufferHead;
 use core::ptr::NonNull;
 use kernel::{error::from_err_ptr, error::to_result, prelude::*};

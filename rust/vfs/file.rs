@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{iomap, to_c, DataOps, FileSystem, Inode, UserPtr};
 use core::marker::PhantomData;
 use kernel::error::{from_result, to_result};

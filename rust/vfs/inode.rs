@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{FileSystem, Mounted, SuperBlock};
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{dentry, to_c, Dentry, FileSystem, Inode, NewInode, Timespec};
 use core::marker::PhantomData;
 use kernel::error::{from_result, to_result};
@@ -140,6 +140,11 @@ impl Kstat<'_> {
     /// Sets the preferred I/O size in bytes.
     pub(crate) fn set_block_size(&mut self, bytes: u32) {
         self.0.blksize = bytes;
+    }
+
+    /// Sets the number of links.
+    pub(crate) fn set_nlink(&mut self, n: u32) {
+        self.0.nlink = n;
     }
 
     /// Sets the time of creation.

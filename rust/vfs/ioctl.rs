@@ -5,7 +5,7 @@
 //! C headers: [`include/uapi/linux/msdos_fs.h`](srctree/include/uapi/linux/msdos_fs.h),
 //! [`include/uapi/linux/fs.h`](srctree/include/uapi/linux/fs.h)
 
-pub(crate) use super::super::bindings::{
+pub(crate) use super::bindings::{
     FAT_IOCTL_GET_ATTRIBUTES, //
     FAT_IOCTL_GET_VOLUME_ID,
     FAT_IOCTL_SET_ATTRIBUTES,

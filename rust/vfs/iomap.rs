@@ -7,7 +7,7 @@
 //!
 //! C header: [`include/linux/iomap.h`](srctree/include/linux/iomap.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::writeback::WriteEnds;
 use super::{File, FileSystem, Inode, IoVec, Kiocb};
 use core::marker::PhantomData;
@@ -60,6 +60,18 @@ pub(crate) struct IomapTarget {
     pub(crate) kind: IomapKind,
     /// Given back to [`DataOps::is_valid`].
     pub(crate) cookie: u64,
+}
+
+impl IomapTarget {
+    /// The range, if the byte at `pos` is in it: iomap relies on that.
+    fn covering(self, pos: u64) -> Result<Self> {
+        let covers = self.offset <= pos
+            && self
+                .offset
+                .checked_add(self.len)
+                .is_some_and(|end| end > pos);
+        covers.then_some(self).ok_or(EIO)
+    }
 }
 
 /// How a file's data lies on the device.
@@ -165,7 +177,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_ops.iomap_begin`, with live objects of type `T`.
     unsafe extern "C" fn begin(
         inode: *mut bindings::inode,
         pos: i64,
@@ -179,11 +191,7 @@ impl<T: DataOps> DataTable<T> {
             let len = u64::try_from(len).map_err(|_| EINVAL)?;
             // SAFETY: See the type's comment; `map` is private to the iteration.
             let (inode, map) = unsafe { (Inode::from_raw(inode), &mut *map) };
-            let target = T::map(inode, pos, len, IomapFlags(flags))?;
-            if target.len == 0 {
-                // iomap would ask for the same range again and again.
-                return Err(EIO);
-            }
+            let target = T::map(inode, pos, len, IomapFlags(flags))?.covering(pos)?;
             fill(inode, target, map);
             Ok(0)
         })
@@ -191,7 +199,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_ops.iomap_end`, with live objects of type `T`.
     unsafe extern "C" fn end(
         inode: *mut bindings::inode,
         pos: i64,
@@ -214,7 +222,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_write_ops.iomap_valid`, with live objects of type `T`.
     unsafe extern "C" fn is_valid(
         inode: *mut bindings::inode,
         map: *const bindings::iomap,
@@ -225,7 +233,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_dio_ops.end_io`, with live objects of type `T`.
     unsafe extern "C" fn direct_end(
         iocb: *mut bindings::kiocb,
         size: isize,
@@ -249,7 +257,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the iomap code as `iomap_writeback_ops.writeback_range`, with live objects of type `T`.
     unsafe extern "C" fn writeback_range(
         wpc: *mut bindings::iomap_writepage_ctx,
         folio: *mut bindings::folio,
@@ -261,7 +269,7 @@ impl<T: DataOps> DataTable<T> {
         // writeback.
         unsafe {
             let inode = Inode::<T>::from_raw((*wpc).inode);
-            match T::map_writeback(inode, pos, u64::from(len)) {
+            match T::map_writeback(inode, pos, u64::from(len)).and_then(|t| t.covering(pos)) {
                 Ok(target) => {
                     fill(inode, target, &mut (*wpc).iomap);
                     let n =
@@ -279,7 +287,8 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by iomap with a context that has an ioend, as the table says.
+    /// Called by iomap as `iomap_writeback_ops.writeback_submit`, with a context that has an ioend of
+    /// an inode of type `T`.
     unsafe extern "C" fn writeback_submit(
         wpc: *mut bindings::iomap_writepage_ctx,
         error: i32,
@@ -296,7 +305,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS and the memory management as `address_space_operations.read_folio`, with live objects of type `T`.
     unsafe extern "C" fn read_folio(
         _file: *mut bindings::file,
         folio: *mut bindings::folio,
@@ -308,7 +317,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS and the memory management as `address_space_operations.readahead`, with live objects of type `T`.
     unsafe extern "C" fn readahead(rac: *mut bindings::readahead_control) {
         // SAFETY: See the type's comment.
         unsafe { bindings::iomap_bio_readahead(rac, &Self::IOMAP) };
@@ -316,7 +325,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS and the memory management as `address_space_operations.writepages`, with live objects of type `T`.
     unsafe extern "C" fn writepages(
         mapping: *mut bindings::address_space,
         wbc: *mut bindings::writeback_control,
@@ -333,7 +342,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `address_space_operations.bmap`, with live objects of type `T`.
     unsafe extern "C" fn bmap(mapping: *mut bindings::address_space, block: u64) -> u64 {
         // SAFETY: See the type's comment. The lock keeps the layout still.
         unsafe {
@@ -345,7 +354,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the VFS as `address_space_operations.swap_activate`, with live objects of type `T`.
     unsafe extern "C" fn swap_activate(
         sis: *mut bindings::swap_info_struct,
         file: *mut bindings::file,
@@ -357,7 +366,7 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the kernel with live objects of type `T`, as the table says.
+    /// Called by the memory management as `vm_operations_struct.page_mkwrite`, with live objects of type `T`.
     unsafe extern "C" fn page_mkwrite(vmf: *mut bindings::vm_fault) -> bindings::vm_fault_t {
         // SAFETY: See the type's comment. The invalidate lock keeps truncation away while the page
         // is made writable.

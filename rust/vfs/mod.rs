@@ -2,7 +2,7 @@
 
 //! Safe wrappers around the parts of the VFS that a disk file system needs.
 //!
-//! This module and [`crate::bindings`] are the only places that hold `unsafe`. A file system
+//! This module and its private [`bindings`] are the only places that hold `unsafe`. A file system
 //! implements the traits [`FileSystem`], [`SuperOps`], [`DirOps`], [`FileOps`] and [`DataOps`]
 //! for one type and registers it with [`Registration`]; the operation tables that the kernel
 //! wants are built here, as associated constants, from those traits. Names are those of C.
@@ -18,6 +18,8 @@
 //!   system's data. This layer creates and drops it; the file system only ever sees references.
 //! - [`NofsScope`] is held while a lock is held that reclaim may need.
 
+#[path = "../bindings/mod.rs"]
+mod bindings;
 mod buffer;
 mod dentry;
 mod disk;
@@ -49,7 +51,6 @@ pub(crate) use params::{ParamKind, ParamSpec, ParamTable, ParamValue, Params};
 pub(crate) use superblock::{SeqFile, Statfs, SuperBlock, SuperOps, WriteMode};
 pub(crate) use user::UserPtr;
 
-use super::bindings;
 use kernel::prelude::*;
 
 /// A file system type: the types of its per-volume and per-inode data.

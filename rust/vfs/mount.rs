@@ -5,7 +5,7 @@
 //! C headers: [`include/linux/fs_context.h`](srctree/include/linux/fs_context.h),
 //! [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::inode::InodeCache;
 use super::superblock::SuperTable;
 use super::worker::Worker;

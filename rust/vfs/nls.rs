@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/nls.h`](srctree/include/linux/nls.h)
 
-use super::super::bindings;
+use super::bindings;
 use core::ptr::NonNull;
 use kernel::prelude::*;
 

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/sched/mm.h`](srctree/include/linux/sched/mm.h)
 
-use super::super::bindings;
+use super::bindings;
 use core::marker::PhantomData;
 
 /// While one lives, allocations of this task behave as `GFP_NOFS`.

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/fs_parser.h`](srctree/include/linux/fs_parser.h)
 
-use super::super::bindings;
+use super::bindings;
 use core::ptr;
 use kernel::prelude::*;
 

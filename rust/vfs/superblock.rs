@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{inode, to_c, FileSystem, Inode, Mounted};
 use core::marker::PhantomData;
 use kernel::prelude::*;
@@ -144,7 +144,10 @@ impl<T: SuperOps> SuperTable<T> {
         // SAFETY: The VFS passes an inode that only this task uses; `i_data` is its mapping.
         unsafe {
             bindings::truncate_inode_pages_final(&raw mut (*inode).i_data);
-            T::evict_inode(Inode::from_raw(inode));
+            // One that could not be set up has no data to take care of.
+            if !bindings::is_bad_inode(inode) {
+                T::evict_inode(Inode::from_raw(inode));
+            }
             bindings::clear_inode(inode);
         }
     }

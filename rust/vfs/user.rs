@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/uaccess.h`](srctree/include/linux/uaccess.h)
 
-use super::super::bindings;
+use super::bindings;
 use kernel::prelude::*;
 
 /// An address that user space passed. May be anything; access fails with `EFAULT` where it must.

@@ -4,7 +4,7 @@
 //!
 //! C header: [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{MountOps, SuperBlock};
 use core::marker::PhantomData;
 use core::ptr::NonNull;

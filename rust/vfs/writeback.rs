@@ -10,7 +10,7 @@
 //! C headers: [`include/linux/bio.h`](srctree/include/linux/bio.h),
 //! [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)
 
-use super::super::bindings;
+use super::bindings;
 use super::{DataOps, Inode};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};

@@ -6,6 +6,7 @@
 //!   statement that they are part of; a function or trait has a `# Safety` section. The methods of
 //!   an `impl Trait for Type` keep to the section of the trait.
 //! - The comment says something: three words at least, and none of the phrases that fit everything.
+//! - No more than three functions of a file have the same section: a contract names what it is for.
 //! - It may point to another comment only where that is easy to find, and says something itself:
 //!   *as above* to an earlier one in the same function, or from an impl to the impl just before it;
 //!   *as in `name`* to one in the function `name` of the same file; *the impl's comment* and *the
@@ -29,6 +30,9 @@ const EMPTY: [&str; 10] = [
 
 /// Fewest words of a reason.
 const WORDS: usize = 3;
+
+/// Functions of a file that may share one section.
+const SHARED: usize = 3;
 
 /// The reason that a site gives, or what is wrong with it.
 pub type Reason = Result<String, String>;
@@ -156,12 +160,25 @@ fn resolve(file: &File, at: usize, text: &str) -> Result<(), String> {
     }
 }
 
+/// Refuses a function's section that many others have, too.
+fn unshared(file: &File, at: usize, text: &str) -> Result<(), String> {
+    let is_section = |s: &Site| section(&s.comments, "# Safety").as_deref() == Some(text);
+    if file.sites[at].what != What::Fn || !is_section(&file.sites[at]) {
+        return Ok(());
+    }
+    match file.sites.iter().filter(|s| is_section(s)).count() {
+        n if n > SHARED => Err(format!("{n} functions have the section \"{text}\"")),
+        _ => Ok(()),
+    }
+}
+
 /// The reason of each site of a file.
 pub fn reasons(file: &File) -> Vec<Reason> {
     (0..file.sites.len())
         .map(|at| {
             let text = own_reason(&file.sites[at])?;
             resolve(file, at, &text)?;
+            unshared(file, at, &text)?;
             Ok(text)
         })
         .collect()

@@ -138,6 +138,19 @@ fn a_reason_says_something() {
 }
 
 #[test]
+fn a_section_is_not_for_everybody() {
+    let functions = |n: usize| -> String {
+        let one =
+            |i| format!("/// # Safety\n///\n/// Called by the kernel.\nunsafe fn f{i}() {{}}\n");
+        (0..n).map(one).collect()
+    };
+    good(&functions(3));
+    let found = check(&functions(4));
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found[0].contains("4 functions"), "{found:?}");
+}
+
+#[test]
 fn as_above_needs_something_above() {
     let own = "// SAFETY: The argument is alive.\n unsafe { g() };\n";
     let above = "// SAFETY: As above.\n unsafe { g() };\n";
