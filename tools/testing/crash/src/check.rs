@@ -15,6 +15,12 @@ use crate::volume::{Node, Volume, What};
 struct Checker<'a> {
     history: &'a History,
     at: Moment,
+    known: Known,
+}
+
+/// What is known so far.
+#[derive(Clone, Default)]
+struct Known {
     problems: Vec<Problem>,
     /// Objects that are there.
     found: BTreeSet<Obj>,
@@ -29,28 +35,28 @@ pub fn check(history: &History, volume: &Volume, at: Moment) -> Vec<Problem> {
     let mut checker = Checker {
         history,
         at,
-        problems: volume.problems.clone(),
-        found: BTreeSet::new(),
-        taken: Vec::new(),
-        ups: Vec::new(),
+        known: Known {
+            problems: volume.problems.clone(),
+            ..Known::default()
+        },
     };
     checker.dir(ROOT, &volume.nodes, "", 0);
     for obj in history.must_exist(at) {
-        if !checker.found.contains(&obj) {
+        if !checker.known.found.contains(&obj) {
             let text = format!("object {obj} has none of its names");
-            checker.problems.push(Problem::new(Kind::Lost, text));
+            checker.known.problems.push(Problem::new(Kind::Lost, text));
         }
     }
     for (a, b) in &volume.shared {
         checker.shared(a, b);
     }
     checker.parents();
-    checker.problems
+    checker.known.problems
 }
 
 impl Checker<'_> {
     fn problem(&mut self, kind: Kind, text: String) {
-        self.problems.push(Problem { kind, text });
+        self.known.problems.push(Problem { kind, text });
     }
 
     /// Checks the names in a directory, whose chain begins at `start`, and what is behind them.
@@ -93,41 +99,31 @@ impl Checker<'_> {
             );
             return;
         }
-        let before = self.problems.len();
-        let mut worst: Option<(Obj, Vec<Problem>)> = None;
+        let start = self.known.clone();
+        let mut best: Option<(Obj, Known)> = None;
         // The latest is the likeliest.
         for obj in objs.into_iter().rev() {
-            let (found, taken, ups) = (self.found.clone(), self.taken.len(), self.ups.len());
-            self.found.insert(obj);
-            self.taken.push((node.path.clone(), obj));
+            self.known = start.clone();
+            self.known.found.insert(obj);
+            self.known.taken.push((node.path.clone(), obj));
             self.one(node, obj, parent);
-            if self.problems.len() == before {
+            if self.known.problems.len() == start.problems.len() {
                 return;
             }
-            let problems = self.problems.split_off(before);
             let owner = match &node.what {
                 What::File { bytes, .. } => expect::owner(bytes),
                 What::Dir { .. } => None,
             };
             // Of several wrong readings the one that the bytes name is told.
-            let better = match &worst {
-                None => true,
-                Some((o, w)) => {
-                    owner == Some(obj) || (owner != Some(*o) && problems.len() < w.len())
-                }
-            };
+            let better = best.as_ref().is_none_or(|(other, known)| {
+                let fewer = self.known.problems.len() < known.problems.len();
+                owner == Some(obj) || (owner != Some(*other) && fewer)
+            });
             if better {
-                worst = Some((obj, problems));
+                best = Some((obj, std::mem::take(&mut self.known)));
             }
-            self.found = found;
-            self.taken.truncate(taken);
-            self.ups.truncate(ups);
         }
-        if let Some((obj, problems)) = worst {
-            self.found.insert(obj);
-            self.taken.push((node.path.clone(), obj));
-            self.problems.extend(problems);
-        }
+        self.known = best.map_or(start, |(_, known)| known);
     }
 
     /// Checks a node as `obj`.
@@ -139,7 +135,7 @@ impl Checker<'_> {
                     "/{}: .. names cluster {up}, its directory is {parent}",
                     node.path
                 );
-                self.ups.push((obj, *up == parent, text));
+                self.known.ups.push((obj, *up == parent, text));
                 self.dir(obj, nodes, &node.path, node.start);
             }
         }
@@ -164,7 +160,7 @@ impl Checker<'_> {
 
     /// The object that a path was taken for.
     fn object(&self, path: &str) -> Option<Obj> {
-        let found = self.taken.iter().rev().find(|(p, _)| p == path);
+        let found = self.known.taken.iter().rev().find(|(p, _)| p == path);
         found.map(|(_, obj)| *obj)
     }
 
@@ -184,8 +180,8 @@ impl Checker<'_> {
 
     /// A directory's `..` has to name the directory it is in; of two, one of them.
     fn parents(&mut self) {
-        let right: BTreeSet<Obj> = self.ups.iter().filter(|u| u.1).map(|u| u.0).collect();
-        for (obj, _, text) in std::mem::take(&mut self.ups) {
+        let right: BTreeSet<Obj> = self.known.ups.iter().filter(|u| u.1).map(|u| u.0).collect();
+        for (obj, _, text) in std::mem::take(&mut self.known.ups) {
             if !right.contains(&obj) {
                 self.problem(Kind::Parent, text);
             }

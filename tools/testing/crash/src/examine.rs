@@ -51,8 +51,10 @@ pub struct Found {
     pub bad_steps: Vec<String>,
     /// The cuts that failed.
     pub failures: Vec<Failure>,
-    /// Images to be mounted.
-    pub samples: Vec<PathBuf>,
+    /// Images to be mounted, with their cuts.
+    pub samples: Vec<(String, PathBuf)>,
+    /// What `fsck.fat` says about the volume when nothing is wrong.
+    pub usual: String,
 }
 
 /// All that is known about a test that ran.
@@ -71,7 +73,7 @@ pub struct Case<'a> {
 impl<'a> Case<'a> {
     /// Reads what the guest left in `dir`.
     pub fn load(plan: &Plan, test: &'a Test, dir: &Path) -> Result<Self> {
-        let json = test.file(&dir.join("guest"), "json");
+        let json = test.file(&dir.join(format!("guest{}", test.guest)), "json");
         let outcomes = fs::read_to_string(&json)
             .with_context(|| format!("the workload did not end: no {}", json.display()))?;
         let outcomes: Vec<Outcome> = serde_json::from_str(&outcomes)?;
@@ -144,6 +146,15 @@ impl<'a> Case<'a> {
             }
             if copy == 0 && report.shared > 0 && volume.shared.is_empty() {
                 problems.push(Problem::new(Kind::Fsck, "files share clusters"));
+            }
+            // A directory that has two names is in one of two places only.
+            let two = |path: &String| {
+                let path = path.trim_start_matches('/');
+                volume.shared.iter().any(|(a, b)| a == path || b == path)
+            };
+            for path in report.parents.iter().filter(|p| copy == 0 && !two(p)) {
+                let text = format!("{path}: invalid '..'");
+                problems.push(Problem::new(Kind::Fsck, text));
             }
             for mut problem in check::check(&self.history, &volume, at) {
                 if problems.contains(&problem) {
@@ -245,6 +256,7 @@ fn fill(plan: &Plan, test: &Test, dir: &Path, every: usize, found: &mut Found) -
     found.entries = case.entries.len();
     found.flushes = case.entries.iter().filter(|e| **e == Entry::Flush).count();
     found.bad_steps = case.bad_steps.clone();
+    found.usual = case.usual.clone();
     let skip = rng.below(every as u64) as usize;
     let mut medium = case.medium();
     let mut kinds = BTreeSet::new();
@@ -255,7 +267,7 @@ fn fill(plan: &Plan, test: &Test, dir: &Path, every: usize, found: &mut Found) -
             if i % every == skip {
                 let path = dir.join(format!("samples/{}-{}.img", test.serial, show_cut(cut)));
                 case.save(&mut medium, cut, &path)?;
-                found.samples.push(path);
+                found.samples.push((cut.to_string(), path));
             }
             continue;
         }

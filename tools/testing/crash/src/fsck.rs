@@ -16,6 +16,8 @@ pub struct Report {
     pub longer: usize,
     /// Pairs of files that share clusters.
     pub shared: usize,
+    /// Directories whose `..` names another one.
+    pub parents: Vec<String>,
     /// Clusters that belong to no file.
     pub lost: bool,
     /// Whether anything but lost clusters was found.
@@ -101,6 +103,9 @@ fn parse(text: &str, usual: &str) -> Report {
                 second.push(next(0));
             }
             rest = tail.get(3..).unwrap_or(&[]);
+        } else if next(0) == "  Invalid '..' entry in the second slot. Fixing." {
+            report.parents.push((*line).to_string());
+            rest = tail.get(1..).unwrap_or(&[]);
         } else if second.contains(line) && size.is_some_and(|s| s.ends_with(" is 0 bytes.")) {
             rest = tail.get(2..).unwrap_or(&[]);
         } else {

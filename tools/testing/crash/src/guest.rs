@@ -55,9 +55,10 @@ struct Runner {
     open: BTreeMap<Obj, File>,
 }
 
-/// Runs all workloads of the plan in `dir`, some at a time.
-pub fn run(dir: &Path, out: &Path) -> Result<()> {
-    let plan = Plan::read(dir)?;
+/// Runs the workloads of one guest of the plan in `dir`, some at a time.
+pub fn run(dir: &Path, guest: usize, out: &Path) -> Result<()> {
+    let mut plan = Plan::read(dir)?;
+    plan.tests.retain(|test| test.guest == guest);
     modprobe(&["virtio_blk"]);
     if plan.fs != "rvfat" {
         modprobe(&[&plan.fs]);
@@ -70,7 +71,7 @@ pub fn run(dir: &Path, out: &Path) -> Result<()> {
     let next = AtomicUsize::new(0);
     let failed = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for _ in 0..8 {
+        for _ in 0..24 {
             scope.spawn(|| {
                 while let Some(test) = plan.tests.get(next.fetch_add(1, Ordering::Relaxed)) {
                     if let Err(e) = one(&plan, test, out) {
@@ -97,7 +98,7 @@ fn modprobe(modules: &[&str]) {
 
 /// The device of a disk.
 pub fn device(serial: &str) -> Result<PathBuf> {
-    for _ in 0..50 {
+    for _ in 0..100 {
         for entry in fs::read_dir("/sys/block")? {
             let entry = entry?;
             let found = fs::read_to_string(entry.path().join("serial")).unwrap_or_default();
@@ -231,11 +232,6 @@ impl Runner {
             Op::Exchange { a, b } => {
                 let (a, b) = (self.place(a)?, self.place(b)?);
                 renameat2(None, &a, None, &b, RenameFlags::RENAME_EXCHANGE)?;
-            }
-            Op::Open { obj } => {
-                let path = self.path(*obj)?;
-                let file = OpenOptions::new().read(true).write(true).open(path)?;
-                self.open.insert(*obj, file);
             }
             Op::Close { obj } => {
                 self.open.remove(obj);

@@ -61,11 +61,17 @@ enum Command {
         /// The folder as QEMU sees it.
         #[arg(long)]
         seen: PathBuf,
+        /// Only a part of the tests.
+        #[arg(long)]
+        quick: bool,
         /// Words of the names of tests: editor, editor/sync, sync/through.
         only: Vec<String>,
     },
     /// Runs the workloads, in the guest.
     Guest {
+        /// Which guest of the plan this is.
+        #[arg(long)]
+        guest: usize,
         /// Where to note what came of the steps.
         #[arg(long)]
         out: PathBuf,
@@ -77,9 +83,16 @@ enum Command {
         every: usize,
     },
     /// Mounts what was kept, in the guest.
-    Mount,
+    Mount {
+        /// Where to put what came of it.
+        #[arg(long)]
+        out: PathBuf,
+    },
     /// Says what came of it.
     Report {
+        /// The exit status of the guests that ran the workloads.
+        #[arg(long, default_value_t = 0)]
+        guests: i32,
         /// Violations are told, and don't count as failures.
         #[arg(long)]
         inform: bool,
@@ -109,12 +122,13 @@ fn main() -> Result<()> {
             fs,
             points,
             seen,
+            quick,
             only,
-        } => Plan::new(seed, &fs, &only, points)?.prepare(dir, &seen),
-        Command::Guest { out } => guest::run(dir, &out),
+        } => Plan::new(seed, &fs, &only, points, quick)?.prepare(dir, &seen),
+        Command::Guest { guest, out } => guest::run(dir, guest, &out),
         Command::Check { every } => report::check(dir, every),
-        Command::Mount => mounted::run(dir),
-        Command::Report { inform } => report::report(dir, inform),
+        Command::Mount { out } => mounted::run(dir, &out),
+        Command::Report { guests, inform } => report::report(dir, guests, inform),
         Command::Replay { test, cut } => report::replay(dir, &test, &cut),
         Command::List => {
             Plan::read(dir)?.tests.iter().for_each(|t| println!("{} {}", t.serial, t.name));

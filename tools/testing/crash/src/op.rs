@@ -48,9 +48,7 @@ pub enum Op {
     Rename { from: Place, to: Place },
     /// `RENAME_EXCHANGE`.
     Exchange { a: Place, b: Place },
-    /// Opens a file. Steps that need an open file open and close it if it is not.
-    Open { obj: Obj },
-    /// Closes it.
+    /// Closes a file. Steps that need an open file open and close it if it is not.
     Close { obj: Obj },
     /// Writes `len` bytes at `off`.
     Write {

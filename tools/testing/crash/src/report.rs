@@ -83,7 +83,7 @@ pub fn steps(dir: &Path, name: &str) -> Result<()> {
 }
 
 /// Says what came of all tests; the last line counts them.
-pub fn report(dir: &Path, inform: bool) -> Result<()> {
+pub fn report(dir: &Path, guests: i32, inform: bool) -> Result<()> {
     let plan = Plan::read(dir)?;
     let text = fs::read_to_string(dir.join("found.json")).context("nothing was checked")?;
     let mut all: Vec<Found> = serde_json::from_str(&text)?;
@@ -119,6 +119,10 @@ pub fn report(dir: &Path, inform: bool) -> Result<()> {
         println!("  {count:5} {kind}");
     }
     println!();
+    if guests != 0 {
+        println!("a guest ended with status {guests}: see {}/guest*", dir.display());
+        failed += 1;
+    }
     println!("{passed} passed, {failed} failed, 0 skipped");
     if failed > 0 {
         std::process::exit(1);

@@ -186,13 +186,6 @@ impl Script {
         }
     }
 
-    /// Opens a file.
-    pub fn open(&mut self, obj: Obj) {
-        if self.open.insert(obj) {
-            self.push(Op::Open { obj });
-        }
-    }
-
     /// Closes a file.
     pub fn close(&mut self, obj: Obj) {
         if self.open.remove(&obj) {

@@ -9,7 +9,9 @@ use crate::op::ROOT;
 /// A tree of directories with files.
 fn plant(s: &mut Script, root: Obj, dirs: usize, files: usize) {
     let mut all = vec![root];
-    for d in 0..dirs {
+    // A tree may be planted in parts.
+    let first = s.below(root).len();
+    for d in first..first + dirs {
         let parent = s.rng.pick(&all).copied().unwrap_or(root);
         let name = match d % 2 {
             0 => format!("dir{d}"),
