@@ -70,7 +70,7 @@ DISK ?= 4G
 VMFLAGS ?=
 GUEST = $(VM)/run --scratch $(DISK),fat=32,cache=directsync --mount $(VMFLAGS)
 
-PHONY += vm shell demo check bench unit
+PHONY += vm shell demo check check-crash bench unit
 ifneq ($(filter vm,$(MAKECMDGOALS)),)
 ifeq ($(value CMD),)
 $(error make vm needs CMD='command')
@@ -93,6 +93,9 @@ bench: modules
 
 check: modules
 	@$(RUN) tools/testing/check.sh $(CHECKFLAGS)
+
+check-crash: modules
+	@$(RUN) tools/testing/crash/crash.sh $(if $(POINTS),--points $(POINTS)) $(CRASHFLAGS)
 
 #
 # Style
@@ -141,6 +144,8 @@ help:
 	@echo  "  demo             - compare rvfat with the kernel's vfat on a few workloads"
 	@echo  '  bench            - the whole comparison'
 	@echo  '  check            - all tests'
+	@echo  '  check-crash      - what disks hold after power cuts; POINTS=N cuts, or the options of'
+	@echo  '                     tools/testing/crash/crash.sh in CRASHFLAGS, such as --quick'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'

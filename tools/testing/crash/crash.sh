@@ -11,7 +11,7 @@
 #   --seed N     seed of the workloads and of the choice of cuts (1)
 #   --points N   cuts to look at, over all tests (4800)
 #   --quick      as --points 480, on every fourth test
-#   --every N    mount one of so many cuts (25)
+#   --every N    mount one of so many cuts (50)
 #   --fs NAME    the file system type (rvfat). What another one than rvfat violates
 #                is counted and is no failure
 #   --compare    after rvfat, the kernel's own vfat, with a quarter of the cuts
@@ -25,7 +25,7 @@
 . "$(dirname "$0")/../vm/lib.sh"
 cd "$RVFAT_SRC"
 
-seed=1 points=4800 every=25 fs=rvfat quick=0 compare=0 keep=0 dir=crash
+seed=1 points=4800 every=50 fs=rvfat quick=0 compare=0 keep=0 dir=crash
 words=()
 while (($#)); do
 	case $1 in
@@ -80,13 +80,14 @@ workloads() {
 }
 
 run_all() {
-	local file pid pids=() rc=0 inform=()
+	local file pid pids=() rc=0 inform=() part=()
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	say "seed $seed, $points cuts, $fs"
 	stage "making the disks"
+	((!quick)) || part=(--quick)
 	crash prepare --seed "$seed" --fs "$fs" --points "$points" --seen /run/crash \
-		$( ((!quick)) || echo --quick) -- "${words[@]}"
+		"${part[@]}" -- "${words[@]}"
 	ok ''
 	stage "running the workloads"
 	for file in "$dir"/guest*.args; do

@@ -89,8 +89,7 @@ impl Checker<'_> {
     /// Checks a node that may be any of `objs`: it has to be right as one of them.
     fn node(&mut self, node: &Node, objs: &[Obj], parent: u32) {
         let is_dir = matches!(node.what, What::Dir { .. });
-        let same_kind =
-            |obj: &Obj| self.history.objs.get(obj).is_some_and(|o| o.dir) == is_dir;
+        let same_kind = |obj: &Obj| self.history.objs.get(obj).is_some_and(|o| o.dir) == is_dir;
         let objs: Vec<Obj> = objs.iter().copied().filter(same_kind).collect();
         if objs.is_empty() {
             self.problem(
@@ -100,30 +99,40 @@ impl Checker<'_> {
             return;
         }
         let start = self.known.clone();
-        let mut best: Option<(Obj, Known)> = None;
+        let mut right: Option<Known> = None;
+        let mut wrong: Option<(Obj, Known)> = None;
         // The latest is the likeliest.
         for obj in objs.into_iter().rev() {
             self.known = start.clone();
             self.known.found.insert(obj);
             self.known.taken.push((node.path.clone(), obj));
             self.one(node, obj, parent);
-            if self.known.problems.len() == start.problems.len() {
-                return;
+            let known = std::mem::take(&mut self.known);
+            if known.problems.len() == start.problems.len() {
+                match &mut right {
+                    None => right = Some(known),
+                    // It may be this one as well, as an empty file may.
+                    Some(right) => {
+                        right.found.insert(obj);
+                        right.taken.push((node.path.clone(), obj));
+                    }
+                }
+                continue;
             }
             let owner = match &node.what {
                 What::File { bytes, .. } => expect::owner(bytes),
                 What::Dir { .. } => None,
             };
             // Of several wrong readings the one that the bytes name is told.
-            let better = best.as_ref().is_none_or(|(other, known)| {
-                let fewer = self.known.problems.len() < known.problems.len();
+            let better = wrong.as_ref().is_none_or(|(other, best)| {
+                let fewer = known.problems.len() < best.problems.len();
                 owner == Some(obj) || (owner != Some(*other) && fewer)
             });
             if better {
-                best = Some((obj, std::mem::take(&mut self.known)));
+                wrong = Some((obj, known));
             }
         }
-        self.known = best.map_or(start, |(_, known)| known);
+        self.known = right.or(wrong.map(|w| w.1)).unwrap_or(start);
     }
 
     /// Checks a node as `obj`.
@@ -158,22 +167,23 @@ impl Checker<'_> {
         }
     }
 
-    /// The object that a path was taken for.
-    fn object(&self, path: &str) -> Option<Obj> {
-        let found = self.known.taken.iter().rev().find(|(p, _)| p == path);
-        found.map(|(_, obj)| *obj)
+    /// The objects that a path may stand for.
+    fn objects(&self, path: &str) -> BTreeSet<Obj> {
+        let taken = self.known.taken.iter().filter(|(p, _)| p == path);
+        taken.map(|(_, obj)| *obj).collect()
     }
 
     /// Two paths to one chain: they have to be names of one object, which is being renamed or lies
     /// in a directory that is.
     fn shared(&mut self, a: &str, b: &str) {
-        let (first, second) = (self.object(a), self.object(b));
+        let (first, second) = (self.objects(a), self.objects(b));
         let ends = a.match_indices('/').map(|(at, _)| at).chain([a.len()]);
         let moves = ends
-            .filter_map(|end| self.object(&a[..end]))
+            .flat_map(|end| self.objects(&a[..end]))
             .any(|obj| self.history.may_have_two_names(obj, self.at));
-        if first.is_none() || first != second || !moves {
-            let text = format!("/{a} (object {first:?}) and /{b} (object {second:?}) are one chain");
+        if first.is_disjoint(&second) || !moves {
+            let text =
+                format!("/{a} (object {first:?}) and /{b} (object {second:?}) are one chain");
             self.problem(Kind::CrossLink, text);
         }
     }

@@ -111,7 +111,10 @@ impl<'a> Medium<'a> {
 
     /// Goes on to position `at`, which is not before the last one.
     pub fn advance(&mut self, at: usize) -> Result<()> {
-        ensure!(self.at <= at && at <= self.entries.len(), "no position {at}");
+        ensure!(
+            self.at <= at && at <= self.entries.len(),
+            "no position {at}"
+        );
         let settled = match self.volatile {
             true => self.entries[..at]
                 .iter()
@@ -167,9 +170,27 @@ impl<'a> Medium<'a> {
                 Kept::Nothing => 0,
                 Kept::Torn(n) if back == 0 => n,
                 Kept::Torn(_) => usize::MAX,
-                Kept::Without(n) => if back == n { 0 } else { usize::MAX },
-                Kept::Only(n) => if back == n { usize::MAX } else { 0 },
-                Kept::Late(n) => if i < n { 0 } else { usize::MAX },
+                Kept::Without(n) => {
+                    if back == n {
+                        0
+                    } else {
+                        usize::MAX
+                    }
+                }
+                Kept::Only(n) => {
+                    if back == n {
+                        usize::MAX
+                    } else {
+                        0
+                    }
+                }
+                Kept::Late(n) => {
+                    if i < n {
+                        0
+                    } else {
+                        usize::MAX
+                    }
+                }
                 // Half of them, few of them, most of them; one in eight is torn.
                 Kept::Random(_) => match rng.below(8) {
                     0 => rng.below(16) as usize,

@@ -164,7 +164,9 @@ impl Expected {
             end += GRAIN;
         }
         let what = match found {
-            Grain::Data { obj, .. } if obj != self.obj => format!("bytes of another file: {found:?}"),
+            Grain::Data { obj, .. } if obj != self.obj => {
+                format!("bytes of another file: {found:?}")
+            }
             Grain::Data { .. } => format!("bytes of its own that do not belong there: {found:?}"),
             Grain::Stale(sector) => format!("stale bytes of sector {sector}"),
             Grain::Zero => "zeros".to_string(),

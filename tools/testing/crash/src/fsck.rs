@@ -18,6 +18,8 @@ pub struct Report {
     pub shared: usize,
     /// Directories whose `..` names another one.
     pub parents: Vec<String>,
+    /// Files whose chain leads to a free cluster.
+    pub broken: Vec<String>,
     /// Clusters that belong to no file.
     pub lost: bool,
     /// Whether anything but lost clusters was found.
@@ -106,6 +108,9 @@ fn parse(text: &str, usual: &str) -> Report {
         } else if next(0) == "  Invalid '..' entry in the second slot. Fixing." {
             report.parents.push((*line).to_string());
             rest = tail.get(1..).unwrap_or(&[]);
+        } else if line.starts_with('/') && next(0).starts_with("  Contains a free cluster ") {
+            report.broken.push((*line).to_string());
+            rest = tail.get(1..).unwrap_or(&[]);
         } else if second.contains(line) && size.is_some_and(|s| s.ends_with(" is 0 bytes.")) {
             rest = tail.get(2..).unwrap_or(&[]);
         } else {
@@ -143,7 +148,7 @@ mod tests {
     #[test]
     fn all_else_is_a_violation() {
         for text in [
-            "/a\n  Contains a free cluster (7). Assuming EOF.\n",
+            "/a\n  Contains a bad cluster (7). Assuming EOF.\n",
             "/a\n  File size is 600 bytes, cluster chain length is 512 bytes.\n",
             "Orphaned long file name part \"x\"\n",
             "FATs differ - using second FAT.\n",

@@ -65,7 +65,10 @@ pub fn run(dir: &Path, guest: usize, out: &Path) -> Result<()> {
     }
     modprobe(&["nls_cp437", "nls_iso8859-1", "nls_ascii"]);
     // Dirty pages are written often and early, so that they come in between.
-    for (key, value) in [("dirty_writeback_centisecs", 20), ("dirty_expire_centisecs", 40)] {
+    for (key, value) in [
+        ("dirty_writeback_centisecs", 20),
+        ("dirty_expire_centisecs", 40),
+    ] {
         fs::write(format!("/proc/sys/vm/{key}"), value.to_string())?;
     }
     let next = AtomicUsize::new(0);
@@ -166,7 +169,11 @@ fn check_cache(device: &Path, test: &Test) -> Result<()> {
         crate::plan::Cache::Volatile => "write back",
         crate::plan::Cache::Through => "write through",
     };
-    ensure!(found.trim() == wanted, "the disk's cache is {}", found.trim());
+    ensure!(
+        found.trim() == wanted,
+        "the disk's cache is {}",
+        found.trim()
+    );
     Ok(())
 }
 

@@ -83,7 +83,10 @@ fn parse(bytes: &[u8], end: u64) -> Result<Vec<Entry>> {
     ensure!(word(0)? == MAGIC, "no log: its magic is {:#x}", word(0)?);
     ensure!(word(8)? == 1, "version {}", word(8)?);
     let count = word(16)?;
-    ensure!(word(24)? as u32 as usize == SECTOR, "not of 512-byte sectors");
+    ensure!(
+        word(24)? as u32 as usize == SECTOR,
+        "not of 512-byte sectors"
+    );
     let mut entries = Vec::new();
     let mut at = SECTOR;
     for _ in 0..count {

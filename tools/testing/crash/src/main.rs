@@ -131,7 +131,10 @@ fn main() -> Result<()> {
         Command::Report { guests, inform } => report::report(dir, guests, inform),
         Command::Replay { test, cut } => report::replay(dir, &test, &cut),
         Command::List => {
-            Plan::read(dir)?.tests.iter().for_each(|t| println!("{} {}", t.serial, t.name));
+            Plan::read(dir)?
+                .tests
+                .iter()
+                .for_each(|t| println!("{} {}", t.serial, t.name));
             Ok(())
         }
         Command::Steps { test } => report::steps(dir, &test),

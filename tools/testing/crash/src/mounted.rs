@@ -218,7 +218,10 @@ pub fn collect(dir: &Path, all: &mut [Found]) -> Result<usize> {
     let out = dir.join("mount");
     let text = fs::read_to_string(out.join("mounted.json")).context("nothing was mounted")?;
     let seen: Vec<Seen> = serde_json::from_str(&text)?;
-    ensure!(seen.len() == samples.len(), "the guest mounted other images");
+    ensure!(
+        seen.len() == samples.len(),
+        "the guest mounted other images"
+    );
     for (sample, seen) in samples.iter().zip(&seen) {
         let mut wrong = Vec::new();
         compare(sample, seen, &mut wrong);
@@ -234,7 +237,10 @@ pub fn collect(dir: &Path, all: &mut [Found]) -> Result<usize> {
         let failure = Failure {
             cut: sample.cut.clone(),
             moment: format!("mounted after the cut{how}"),
-            problems: wrong.into_iter().map(|w| Problem::new(Kind::Mounted, w)).collect(),
+            problems: wrong
+                .into_iter()
+                .map(|w| Problem::new(Kind::Mounted, w))
+                .collect(),
             image: Some(sample.image.clone()),
         };
         if let Some(found) = all.iter_mut().find(|f| f.test == sample.test) {
@@ -265,7 +271,27 @@ fn compare(sample: &Sample, seen: &Seen, wrong: &mut Vec<String>) {
 /// Afterwards a repaired volume has to be clean; one that was not may have what it had.
 fn leftover(sample: &Sample, image: &Path, wrong: &mut Vec<String>) -> Result<()> {
     let report = fsck::run(image, &sample.usual)?;
-    wrong.extend(report.problems.iter().map(|p| format!("fsck.fat: {}", p.text)));
+    wrong.extend(
+        report
+            .problems
+            .iter()
+            .map(|p| format!("fsck.fat: {}", p.text)),
+    );
+    // Under two names more may be said; see what was found after the cut itself.
+    if report.shared == 0 {
+        wrong.extend(
+            report
+                .broken
+                .iter()
+                .map(|p| format!("fsck.fat: {p}: a free cluster")),
+        );
+        wrong.extend(
+            report
+                .parents
+                .iter()
+                .map(|p| format!("fsck.fat: {p}: an invalid '..'")),
+        );
+    }
     if sample.repaired && (report.found || report.lost) {
         let text = fsck::output(image, "-n")?;
         wrong.push(format!("not clean: {}", text.replace('\n', " | ")));

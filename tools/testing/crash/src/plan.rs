@@ -208,7 +208,10 @@ impl Plan {
         }
         ensure!(!tests.is_empty(), "no test is called {only:?}");
         let cuts = points.div_ceil(tests.len()).max(2);
-        let guests = tests.len().div_ceil(MAX_DISKS).max(GUESTS.min(tests.len() / 4));
+        let guests = tests
+            .len()
+            .div_ceil(MAX_DISKS)
+            .max(GUESTS.min(tests.len() / 4));
         for (i, test) in tests.iter_mut().enumerate() {
             test.cuts = cuts;
             test.guest = i % guests.max(1);
@@ -236,7 +239,10 @@ impl Plan {
         std::fs::write(dir.join("plan.json"), text)?;
         let mut args: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for test in &self.tests {
-            std::fs::write(test.file(dir, "img"), base(test.shape, test.disk_sectors(), dir)?)?;
+            std::fs::write(
+                test.file(dir, "img"),
+                base(test.shape, test.disk_sectors(), dir)?,
+            )?;
             std::fs::write(test.file(dir, "log"), "")?;
             let args = args.entry(test.guest).or_default();
             args.push(disk_arguments(args.len(), test, seen));
@@ -288,7 +294,10 @@ pub fn base(shape: Shape, disk_sectors: u64, scratch: &Path) -> Result<Vec<u8>> 
     std::fs::remove_file(&path)?;
     let volume = &image[..shape.sectors as usize * SECTOR];
     let geo = volume::geometry(volume)?;
-    ensure!(geo.fat_type().bits() == shape.bits, "mkfs.fat made another type");
+    ensure!(
+        geo.fat_type().bits() == shape.bits,
+        "mkfs.fat made another type"
+    );
     let root = geo.root_cluster().map(|c| geo.cluster_sector(c).get());
     let skip = root.map_or(0, |_| u64::from(geo.sectors_per_cluster()));
     for sector in geo.data_start().get() + skip..shape.sectors {

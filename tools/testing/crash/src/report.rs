@@ -44,7 +44,10 @@ pub fn check(dir: &Path, every: usize) -> Result<()> {
 }
 
 fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Test> {
-    let test = plan.tests.iter().find(|t| t.name == name || t.serial == name);
+    let test = plan
+        .tests
+        .iter()
+        .find(|t| t.name == name || t.serial == name);
     test.with_context(|| format!("no test {name} in the plan"))
 }
 
@@ -105,7 +108,8 @@ pub fn report(dir: &Path, guests: i32, inform: bool) -> Result<()> {
             let mut seen: Vec<Kind> = failure.problems.iter().map(|p| p.kind).collect();
             seen.sort_unstable();
             seen.dedup();
-            seen.into_iter().for_each(|k| *kinds.entry(k).or_default() += 1);
+            seen.into_iter()
+                .for_each(|k| *kinds.entry(k).or_default() += 1);
         }
     }
     let cuts: usize = all.iter().map(|f| f.cuts).sum();
@@ -113,14 +117,24 @@ pub fn report(dir: &Path, guests: i32, inform: bool) -> Result<()> {
     let entries: usize = all.iter().map(|f| f.entries).sum();
     let flushes: usize = all.iter().map(|f| f.flushes).sum();
     println!();
-    println!("{}, seed {}: {} workloads wrote logs of {entries} entries with {flushes} flushes", plan.fs, plan.seed, all.len());
-    println!("{cuts} cuts were checked, {mounted} images were mounted; {bad} cuts violate the promises");
+    println!(
+        "{}, seed {}: {} workloads wrote logs of {entries} entries with {flushes} flushes",
+        plan.fs,
+        plan.seed,
+        all.len()
+    );
+    println!(
+        "{cuts} cuts were checked, {mounted} images were mounted; {bad} cuts violate the promises"
+    );
     for (kind, count) in &kinds {
         println!("  {count:5} {kind}");
     }
     println!();
     if guests != 0 {
-        println!("a guest ended with status {guests}: see {}/guest*", dir.display());
+        println!(
+            "a guest ended with status {guests}: see {}/guest*",
+            dir.display()
+        );
         failed += 1;
     }
     println!("{passed} passed, {failed} failed, 0 skipped");
@@ -131,7 +145,12 @@ pub fn report(dir: &Path, guests: i32, inform: bool) -> Result<()> {
 }
 
 fn print_found(found: &Found) {
-    println!("{}: {} of {} cuts", found.test, found.failures.len(), found.cuts);
+    println!(
+        "{}: {} of {} cuts",
+        found.test,
+        found.failures.len(),
+        found.cuts
+    );
     if let Some(error) = &found.error {
         println!("  {error}");
     }

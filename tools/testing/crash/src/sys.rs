@@ -18,9 +18,24 @@ pub fn store(file: &File, offset: u64, bytes: &[u8]) -> Result<()> {
     let len = NonZeroUsize::new(skip + bytes.len()).context("nothing to store")?;
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
     // SAFETY: The mapping is new, at an address that the kernel chose.
-    let map = unsafe { mmap(None, len, prot, MapFlags::MAP_SHARED, file, start.try_into()?)? };
+    let map = unsafe {
+        mmap(
+            None,
+            len,
+            prot,
+            MapFlags::MAP_SHARED,
+            file,
+            start.try_into()?,
+        )?
+    };
     // SAFETY: The mapping is `skip + bytes.len()` bytes long and nobody else has it.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), map.as_ptr().cast::<u8>().add(skip), bytes.len()) };
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            bytes.as_ptr(),
+            map.as_ptr().cast::<u8>().add(skip),
+            bytes.len(),
+        )
+    };
     // SAFETY: This is the mapping made above, and nothing refers to it any more.
     unsafe { munmap(map, len.get())? };
     Ok(())

@@ -222,7 +222,10 @@ impl Reader<'_> {
                     }
                     let name = long.unwrap_or_else(|| short_name(&raw));
                     let node = self.node(&raw, name, path, depth);
-                    if nodes.iter().any(|n| n.name.eq_ignore_ascii_case(&node.name)) {
+                    if nodes
+                        .iter()
+                        .any(|n| n.name.eq_ignore_ascii_case(&node.name))
+                    {
                         let text = format!("/{}: twice in its directory", node.path);
                         self.problem(Kind::Structure, text);
                     }
@@ -266,7 +269,10 @@ impl Reader<'_> {
             up: 0,
         };
         if start == 0 {
-            self.problem(Kind::Chain, format!("/{path}: a directory without clusters"));
+            self.problem(
+                Kind::Chain,
+                format!("/{path}: a directory without clusters"),
+            );
             return none;
         }
         if depth > MAX_DEPTH {

@@ -80,7 +80,9 @@ pub fn overwrite(s: &mut Script) {
         .collect();
     s.sync();
     for turn in 0..30 {
-        let Some(&file) = s.rng.pick(&files) else { return };
+        let Some(&file) = s.rng.pick(&files) else {
+            return;
+        };
         let size = s.size(file);
         let off = s.rng.below(size);
         let len = s.rng.range(1, (size - off).min(9000));
@@ -121,7 +123,9 @@ pub fn shrink(s: &mut Script) {
         .collect();
     s.sync();
     for turn in 0..36 {
-        let Some(&file) = s.rng.pick(&files) else { return };
+        let Some(&file) = s.rng.pick(&files) else {
+            return;
+        };
         let size = s.size(file);
         match s.rng.below(6) {
             0 => s.truncate(file, 0),

@@ -61,14 +61,22 @@ pub fn delete(s: &mut Script) {
 
 /// Files move between directories, some of them over others.
 pub fn move_files(s: &mut Script) {
-    let dirs: Vec<Obj> = (0..3).map(|d| s.mkdir(ROOT, format!("Folder {d}"))).collect();
+    let dirs: Vec<Obj> = (0..3)
+        .map(|d| s.mkdir(ROOT, format!("Folder {d}")))
+        .collect();
     let mut files = Vec::new();
     for i in 0..12 {
-        files.push(s.file(dirs[i % 3], format!("wandering file {i}.dat"), 700 * i as u64 + 1));
+        files.push(s.file(
+            dirs[i % 3],
+            format!("wandering file {i}.dat"),
+            700 * i as u64 + 1,
+        ));
     }
     s.sync();
     for turn in 0..36 {
-        let Some(&file) = s.rng.pick(&files) else { return };
+        let Some(&file) = s.rng.pick(&files) else {
+            return;
+        };
         let dir = s.rng.pick(&dirs).copied().unwrap_or(ROOT);
         let name = match s.rng.below(3) {
             0 => format!("w{turn}.dat"),
@@ -94,8 +102,18 @@ pub fn make_and_remove(s: &mut Script) {
     let top = s.mkdir(ROOT, "top");
     s.fsync(top);
     for turn in 0..40 {
-        let dirs: Vec<Obj> = s.below(top).into_iter().filter(|d| d.1).map(|d| d.0).collect();
-        let parent = s.rng.pick(&dirs).copied().filter(|_| turn % 2 == 0).unwrap_or(top);
+        let dirs: Vec<Obj> = s
+            .below(top)
+            .into_iter()
+            .filter(|d| d.1)
+            .map(|d| d.0)
+            .collect();
+        let parent = s
+            .rng
+            .pick(&dirs)
+            .copied()
+            .filter(|_| turn % 2 == 0)
+            .unwrap_or(top);
         let dir = s.mkdir(parent, format!("Level of turn {turn}"));
         match turn % 5 {
             0 => s.fsync(dir),
@@ -104,7 +122,9 @@ pub fn make_and_remove(s: &mut Script) {
                 s.file(dir, "x", 300);
             }
             4 => {
-                let Some(&victim) = s.rng.pick(&dirs) else { continue };
+                let Some(&victim) = s.rng.pick(&dirs) else {
+                    continue;
+                };
                 s.empty(victim);
                 s.rmdir(victim);
             }
@@ -118,7 +138,9 @@ pub fn make_and_remove(s: &mut Script) {
 
 /// Directories are renamed and moved, with what is in them.
 pub fn move_dirs(s: &mut Script) {
-    let parents: Vec<Obj> = (0..3).map(|d| s.mkdir(ROOT, format!("Parent {d}"))).collect();
+    let parents: Vec<Obj> = (0..3)
+        .map(|d| s.mkdir(ROOT, format!("Parent {d}")))
+        .collect();
     let mut moving = Vec::new();
     for i in 0..6 {
         let dir = s.mkdir(parents[i % 3], format!("moving directory {i}"));
@@ -128,7 +150,9 @@ pub fn move_dirs(s: &mut Script) {
     }
     s.sync();
     for turn in 0..30 {
-        let Some(&dir) = s.rng.pick(&moving) else { return };
+        let Some(&dir) = s.rng.pick(&moving) else {
+            return;
+        };
         let parent = match s.rng.below(4) {
             0 => ROOT,
             n => parents[n as usize - 1],
