@@ -14,8 +14,8 @@
 #   --every N    mount one of so many cuts (50)
 #   --fs NAME    the file system type (rvfat). What another one than rvfat violates
 #                is counted and is no failure
-#   --compare    after rvfat, the kernel's own vfat, with a quarter of the cuts
-#   --keep       keep disks and logs, for replay, even if nothing is wrong
+#   --compare    before rvfat, the kernel's own vfat, with a quarter of the cuts
+#   --keep       keep the disks, too; logs are always kept, for replay
 #   --dir NAME   work in this folder below build (crash)
 #
 # The last line is "N passed, N failed, N skipped"; each test is one workload on one
@@ -87,7 +87,7 @@ run_all() {
 	stage "making the disks"
 	((!quick)) || part=(--quick)
 	crash prepare --seed "$seed" --fs "$fs" --points "$points" --seen /run/crash \
-		"${part[@]}" -- "${words[@]}"
+		"${part[@]}" -- "${words[@]}" || return
 	ok ''
 	stage "running the workloads"
 	for file in "$dir"/guest*.args; do
@@ -97,19 +97,26 @@ run_all() {
 	done
 	for pid in "${pids[@]}"; do wait "$pid" || rc=$?; done
 	ok "$( ((rc == 0)) || echo "a guest ended with status $rc")"
+	pids=()
 	stage "looking at the cuts"
-	crash check --every "$every"
+	crash check --every "$every" || return
 	ok ''
 	stage "mounting some of the disks"
-	guest mount -- mount || rc=$?
+	for file in 0 1; do
+		guest "mount$file" -- mount --guest "$file" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do wait "$pid" || rc=$?; done
 	ok ''
 	[[ $fs == rvfat ]] || inform=(--inform)
 	crash report --guests "$rc" "${inform[@]}"
 }
 
-# Disks and logs are large; without failures nobody needs them.
+# The disks as they were at the end are large, and nobody needs them: a replay makes
+# images from the logs. Samples are of use if something is wrong.
 clean() {
-	((keep)) || rm -f "$dir"/*.img "$dir"/samples/* "$dir"/mount/*.img
+	((keep)) || rm -f "$dir"/*.img "$dir"/mount*/*.img
+	((keep || rc)) || rm -f "$dir"/samples/*
 }
 
 if [[ ${words[0]:-} == replay ]]; then
@@ -117,10 +124,11 @@ if [[ ${words[0]:-} == replay ]]; then
 	exit
 fi
 build
-if ((compare)); then
-	( fs=vfat points=$((points / 4)) dir=$dir-vfat && run_all && clean ) || die "the comparison could not be made"
-fi
 rc=0
+if ((compare)); then
+	(fs=vfat points=$((points / 4)) dir=$dir-vfat && run_all && clean) ||
+		die "the comparison could not be made"
+fi
 run_all || rc=$?
 clean
 exit "$rc"

@@ -30,7 +30,9 @@ pub struct Failure {
     pub moment: String,
     /// What is wrong.
     pub problems: Vec<Problem>,
-    /// The image, if it was kept.
+    /// Whether it is the first of its kind in the test.
+    pub first: bool,
+    /// The image, if it was kept: that of the first cut of a test. All can be made again.
     pub image: Option<PathBuf>,
 }
 
@@ -285,17 +287,18 @@ fn fill(plan: &Plan, test: &Test, dir: &Path, every: usize, found: &mut Found) -
             }
             continue;
         }
-        // An image of each kind is enough.
-        let new = problems.iter().filter(|p| kinds.insert(p.kind)).count() > 0;
+        let first = problems.iter().filter(|p| kinds.insert(p.kind)).count() > 0;
+        let keep = found.failures.is_empty();
         let path = dir.join(format!("failed/{}-{}.img", test.serial, show_cut(cut)));
-        if new {
+        if keep {
             case.save(&mut medium, cut, &path)?;
         }
         found.failures.push(Failure {
             cut: cut.to_string(),
             moment: case.moment(cut),
             problems,
-            image: new.then_some(path),
+            first,
+            image: keep.then_some(path),
         });
     }
     Ok(())

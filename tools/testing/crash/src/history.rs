@@ -275,7 +275,7 @@ impl History {
                 continue;
             };
             let removed = self.objs.get(&obj).and_then(|o| o.removed);
-            if !removed.is_some_and(|step| Some(step) <= at.begun) {
+            if removed.is_none_or(|step| Some(step) > at.begun) {
                 objs.insert(obj);
             }
         }

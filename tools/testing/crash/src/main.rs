@@ -84,6 +84,9 @@ enum Command {
     },
     /// Mounts what was kept, in the guest.
     Mount {
+        /// Which of the guests this is.
+        #[arg(long)]
+        guest: usize,
         /// Where to put what came of it.
         #[arg(long)]
         out: PathBuf,
@@ -127,7 +130,7 @@ fn main() -> Result<()> {
         } => Plan::new(seed, &fs, &only, points, quick)?.prepare(dir, &seen),
         Command::Guest { guest, out } => guest::run(dir, guest, &out),
         Command::Check { every } => report::check(dir, every),
-        Command::Mount { out } => mounted::run(dir, &out),
+        Command::Mount { guest, out } => mounted::run(dir, guest, &out),
         Command::Report { guests, inform } => report::report(dir, guests, inform),
         Command::Replay { test, cut } => report::replay(dir, &test, &cut),
         Command::List => {

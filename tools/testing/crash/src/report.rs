@@ -157,7 +157,7 @@ fn print_found(found: &Found) {
     for step in found.bad_steps.iter().take(3) {
         println!("  {step}");
     }
-    for failure in found.failures.iter().filter(|f| f.image.is_some()).take(4) {
+    for failure in found.failures.iter().filter(|f| f.first).take(4) {
         println!("  cut {} ({})", failure.cut, failure.moment);
         for problem in failure.problems.iter().take(4) {
             println!("    {}: {}", problem.kind, problem.text);
