@@ -70,7 +70,7 @@ DISK ?= 4G
 VMFLAGS ?=
 GUEST = $(VM)/run --scratch $(DISK),fat=32,cache=directsync --mount $(VMFLAGS)
 
-PHONY += vm shell demo check bench unit fuzz
+PHONY += vm shell demo check check-crash check-debug check-faults bench unit fuzz
 ifneq ($(filter vm,$(MAKECMDGOALS)),)
 ifeq ($(value CMD),)
 $(error make vm needs CMD='command')
@@ -99,6 +99,10 @@ MINUTES ?= 30
 VOLUMES ?= 5000
 fuzz: modules
 	@$(RUN) tools/testing/fuzz/fuzz.sh --minutes $(MINUTES) --volumes $(VOLUMES) $(FUZZFLAGS)
+
+# Power cuts.
+check-crash: modules
+	@$(RUN) tools/testing/crash/crash.sh $(if $(POINTS),--points $(POINTS)) $(CRASHFLAGS)
 
 #
 # Style
@@ -149,6 +153,8 @@ help:
 	@echo  '  check            - all tests'
 	@echo  '  fuzz             - hostile input: MINUTES=30 for the format code on the host, then'
 	@echo  '                     VOLUMES=5000 broken volumes in guests'
+	@echo  '  check-crash      - what disks hold after power cuts; POINTS=N cuts, or the options of'
+	@echo  '                     tools/testing/crash/crash.sh in CRASHFLAGS, such as --quick'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'
