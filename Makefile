@@ -94,6 +94,13 @@ bench: modules
 check: modules
 	@$(RUN) tools/testing/check.sh $(CHECKFLAGS)
 
+# On a kernel with KASAN, lockdep, kmemleak; SAN=kcsan: with KCSAN and UBSAN.
+SAN ?= debug
+PHONY += check-debug
+check-debug: cache
+	@$(RUN) $(VM)/build --kernel $(SAN) modules -j$(JOBS) $(KVARS)
+	@$(RUN) tools/testing/check.sh --kernel $(SAN) $(CHECKFLAGS) $(PARTS)
+
 #
 # Style
 #
@@ -141,6 +148,9 @@ help:
 	@echo  "  demo             - compare rvfat with the kernel's vfat on a few workloads"
 	@echo  '  bench            - the whole comparison'
 	@echo  '  check            - all tests'
+	@echo  '  check-debug      - the tests that need a guest on a kernel with KASAN, lockdep and'
+	@echo  "                     kmemleak, built once; PARTS='ops races' for some of them,"
+	@echo  '                     SAN=kcsan for a kernel with KCSAN and UBSAN'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'

@@ -42,6 +42,7 @@ Suites: ops geometry options differ interop badimg enospc parallel lifecycle tre
   --ops N          operations in each sequence
   --seconds N      time of the parallel test
   --scale N        size of the tree test, in per cent
+  --patience N     N times as much time for each test, on a slow kernel
   --module PATH    the module for the lifecycle test";
 
 fn suite(name: &str, cfg: &Config) -> Option<Suite> {
@@ -76,6 +77,7 @@ fn parse() -> (Config, Vec<String>, bool) {
         ops: 3000,
         seconds: 60,
         scale: 100,
+        patience: 1,
         module: None,
         part: (0, 1),
     };
@@ -99,6 +101,7 @@ fn parse() -> (Config, Vec<String>, bool) {
             "--ops" => cfg.ops = number(&value()),
             "--seconds" => cfg.seconds = number(&value()),
             "--scale" => cfg.scale = number(&value()),
+            "--patience" => cfg.patience = number::<u32>(&value()).max(1),
             "--module" => cfg.module = Some(value()),
             "--part" => {
                 let v = value();
