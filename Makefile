@@ -104,6 +104,12 @@ fuzz: modules
 check-crash: modules
 	@$(RUN) tools/testing/crash/crash.sh $(if $(POINTS),--points $(POINTS)) $(CRASHFLAGS)
 
+# On a kernel with KASAN, lockdep, kmemleak; SAN=kcsan: with KCSAN and UBSAN.
+SAN ?= debug
+check-debug: cache
+	@$(RUN) $(VM)/build --kernel $(SAN) modules -j$(JOBS) $(KVARS)
+	@$(RUN) tools/testing/check.sh --kernel $(SAN) $(CHECKFLAGS) $(PARTS)
+
 #
 # Style
 #
@@ -155,6 +161,9 @@ help:
 	@echo  '                     VOLUMES=5000 broken volumes in guests'
 	@echo  '  check-crash      - what disks hold after power cuts; POINTS=N cuts, or the options of'
 	@echo  '                     tools/testing/crash/crash.sh in CRASHFLAGS, such as --quick'
+	@echo  '  check-debug      - the tests that need a guest on a kernel with KASAN, lockdep and'
+	@echo  "                     kmemleak, built once; PARTS='ops races' for some of them,"
+	@echo  '                     SAN=kcsan for a kernel with KCSAN and UBSAN'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'

@@ -49,6 +49,7 @@ Suites: ops geometry options differ interop badimg enospc parallel lifecycle tre
   --stats FILE     where hostile adds its counts, for `report`
   --seconds N      time of the parallel test
   --scale N        size of the tree test, in per cent
+  --patience N     N times as much time for each test, on a slow kernel
   --module PATH    the module for the lifecycle test";
 
 fn suite(name: &str, cfg: &Config) -> Option<Suite> {
@@ -87,6 +88,7 @@ fn parse() -> (Config, Vec<String>, bool) {
         volumes: (1, 300),
         seconds: 60,
         scale: 100,
+        patience: 1,
         module: None,
         stats: None,
         part: (0, 1),
@@ -118,6 +120,7 @@ fn parse() -> (Config, Vec<String>, bool) {
             "--seconds" => cfg.seconds = number(&value()),
             "--scale" => cfg.scale = number(&value()),
             "--stats" => cfg.stats = Some(value()),
+            "--patience" => cfg.patience = number::<u32>(&value()).max(1),
             "--module" => cfg.module = Some(value()),
             "--part" => {
                 let v = value();
