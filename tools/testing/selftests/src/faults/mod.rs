@@ -10,6 +10,7 @@ mod removal;
 pub mod rig;
 mod snap;
 mod source;
+mod sweep;
 mod tasks;
 mod watch;
 
@@ -23,6 +24,7 @@ pub fn suite(cfg: &Config) -> Suite {
     groups.push(tasks::group());
     groups.push(source::group());
     groups.push(removal::group());
+    groups.extend(sweep::groups());
     Suite {
         name: "faults",
         groups,
