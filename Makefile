@@ -70,7 +70,7 @@ DISK ?= 4G
 VMFLAGS ?=
 GUEST = $(VM)/run --scratch $(DISK),fat=32,cache=directsync --mount $(VMFLAGS)
 
-PHONY += vm shell demo check bench unit
+PHONY += vm shell demo check check-faults bench unit
 ifneq ($(filter vm,$(MAKECMDGOALS)),)
 ifeq ($(value CMD),)
 $(error make vm needs CMD='command')
@@ -93,6 +93,9 @@ bench: modules
 
 check: modules
 	@$(RUN) tools/testing/check.sh $(CHECKFLAGS)
+
+check-faults: modules
+	@$(RUN) tools/testing/faults.sh $(FAULTSFLAGS)
 
 #
 # Style
@@ -141,6 +144,8 @@ help:
 	@echo  "  demo             - compare rvfat with the kernel's vfat on a few workloads"
 	@echo  '  bench            - the whole comparison'
 	@echo  '  check            - all tests'
+	@echo  '  check-faults     - I/O errors, full volumes, devices that go away; a short run:'
+	@echo  '                     make check-faults FAULTSFLAGS=--quick'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'

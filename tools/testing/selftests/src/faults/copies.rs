@@ -18,9 +18,8 @@ fn workload(v: &Vol, seed: u64) -> Result<()> {
         sys::mkdir(&v.p(format!("dir{i}")))?;
     }
     for i in 0..400 {
-        let name = |rng: &mut Rng| {
-            format!("dir{}/a file with number {}", rng.below(6), rng.below(12))
-        };
+        let name =
+            |rng: &mut Rng| format!("dir{}/a file with number {}", rng.below(6), rng.below(12));
         let (a, b) = (v.p(name(&mut rng)), v.p(name(&mut rng)));
         let there = sys::stat(&a).is_ok();
         match rng.below(6) {

@@ -219,7 +219,10 @@ fn recover(op: &Op, r: &mut Rig, held: Held, lost: bool) -> Result<Leftovers> {
     let left = fsck(&r.image, op.is(TWINS))?;
     r.mount()?;
     let loose = lost.then_some(op.target);
-    if let Some(d) = Snap::of(&r.mp)?.timeless().differs(&memory.timeless(), loose) {
+    if let Some(d) = Snap::of(&r.mp)?
+        .timeless()
+        .differs(&memory.timeless(), loose)
+    {
         bail!("after a mount {d}");
     }
     r.umount()?;
@@ -242,7 +245,8 @@ fn on_disk(op: &Op, r: &Rig, memory: &Snap, lost: bool) -> Result<Leftovers> {
         e.nlink = 0;
     }
     let loose = lost.then_some(op.target);
-    seen.differs(&memory, loose).map_or(Ok(left), |d| bail!("{d}"))
+    seen.differs(&memory, loose)
+        .map_or(Ok(left), |d| bail!("{d}"))
 }
 
 /// The volume can be used.

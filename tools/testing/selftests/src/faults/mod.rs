@@ -5,6 +5,7 @@
 mod copies;
 mod engine;
 mod full;
+mod once;
 mod ops;
 mod removal;
 pub mod rig;
@@ -19,6 +20,7 @@ use crate::runner::{Config, Suite};
 /// The suite.
 pub fn suite(cfg: &Config) -> Suite {
     let mut groups = engine::groups(cfg);
+    groups.push(once::group());
     groups.extend(full::groups(cfg.quick));
     groups.push(copies::group());
     groups.push(tasks::group());

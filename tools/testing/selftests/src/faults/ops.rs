@@ -83,11 +83,7 @@ pub const OPS: &[Op] = &[
         needs: ENTRY,
         sync: ENTRY,
         ..op("create", none, |r, _| {
-            sys::open(
-                &r.p("d/new"),
-                libc::O_RDWR | libc::O_CREAT | libc::O_EXCL,
-            )
-            .map(drop)
+            sys::open(&r.p("d/new"), libc::O_RDWR | libc::O_CREAT | libc::O_EXCL).map(drop)
         })
     },
     Op {
@@ -296,9 +292,7 @@ pub const OPS: &[Op] = &[
         sync: &[Data],
         flags: DIRTY | ALWAYS | LOOSE,
         target: "d/file",
-        ..op("overwrite_fsync", overwritten, |_, h| {
-            sys::fsync(h.file())
-        })
+        ..op("overwrite_fsync", overwritten, |_, h| sys::fsync(h.file()))
     },
     Op {
         sync: &[Data],

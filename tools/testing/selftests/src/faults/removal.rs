@@ -43,7 +43,11 @@ fn find_disk() -> Option<PathBuf> {
             .flatten()
             .map(|e| e.path())
             .find(|p| {
-                let name = p.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let name = p
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
                 name.starts_with(what)
             })
     };
@@ -275,7 +279,10 @@ fn read_only_steps(fs: &str) -> Result<Vec<(&'static str, Res<()>)>> {
     out.push(("mount ro", mount(&s, ro)));
     s.mounted = true;
     out.push(("remount rw", mount(&s, re)));
-    out.push(("write", std::fs::write(s.mp.join("x"), "x").map_err(Errno::from)));
+    out.push((
+        "write",
+        std::fs::write(s.mp.join("x"), "x").map_err(Errno::from),
+    ));
     sys::set_read_only(&s.dev, false)?;
     out.push(("remount rw, writable", mount(&s, re)));
     out.push((
@@ -292,7 +299,10 @@ fn read_only_steps(fs: &str) -> Result<Vec<(&'static str, Res<()>)>> {
     sys::set_read_only(&s.dev, true)?;
     let f = sys::open(&s.mp.join("y"), libc::O_RDWR)?;
     out.push(("fsync, device read-only", sys::fsync(&f)));
-    out.push(("write, device read-only", sys::pwrite_all(&f, &[8; 20_000], 0)));
+    out.push((
+        "write, device read-only",
+        sys::pwrite_all(&f, &[8; 20_000], 0),
+    ));
     out.push(("syncfs, device read-only", sys::syncfs(&f)));
     drop(f);
     out.push(("remount ro, device read-only", mount(&s, re | ro)));

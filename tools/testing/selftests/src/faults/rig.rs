@@ -113,12 +113,7 @@ impl Layout {
     /// The sectors of a class.
     pub fn ranges(&self, class: Class) -> Ranges {
         let d = &self.disk;
-        let fat = |copy: u64| {
-            (
-                (d.fat_start + copy * d.fat_bytes) / 512,
-                d.fat_bytes / 512,
-            )
-        };
+        let fat = |copy: u64| ((d.fat_start + copy * d.fat_bytes) / 512, d.fat_bytes / 512);
         let mut r = match class {
             Class::Boot => vec![(0, d.sector / 512)],
             Class::Fsinfo if d.bits != 32 => vec![],

@@ -118,7 +118,11 @@ fn bad_writer(r: &Race<'_>, space: bool) -> Result<Vec<u8>> {
         }
         want.extend(&data[..n]);
         let size = sys::fstat(&f)?.size;
-        ensure!(size == want.len() as u64, "size {size}, wrote {}", want.len());
+        ensure!(
+            size == want.len() as u64,
+            "size {size}, wrote {}",
+            want.len()
+        );
         if want.len() > 600_000 {
             let keep = rng.below(200_000) as usize;
             sys::ftruncate(&f, keep as i64)?;

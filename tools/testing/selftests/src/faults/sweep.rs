@@ -28,13 +28,7 @@ fn set_up(r: &Rig) -> Result<()> {
         return skip("kernel without fault injection");
     }
     if !Path::new(DEBUGFS).join("sleep_time").exists() {
-        let _ = sys::mount(
-            Path::new("debugfs"),
-            Path::new(DEBUGFS),
-            "debugfs",
-            0,
-            "",
-        );
+        let _ = sys::mount(Path::new("debugfs"), Path::new(DEBUGFS), "debugfs", 0, "");
     }
     let mut any = false;
     for (name, knobs) in [

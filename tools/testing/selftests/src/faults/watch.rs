@@ -15,7 +15,11 @@ pub fn watched<T>(limit: Duration, name: &str, what: impl FnOnce() -> T) -> T {
                 return;
             }
             println!("# {name}: not done after {limit:?}");
-            for t in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+            for t in std::fs::read_dir("/proc/self/task")
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 let stack = std::fs::read_to_string(t.path().join("stack")).unwrap_or_default();
                 for l in stack.lines() {
                     println!("#   {}: {l}", t.file_name().to_string_lossy());

@@ -73,9 +73,7 @@ impl Map {
         let (rd, wr) = super::pipe()?;
         super::write(&wr, data)?;
         // SAFETY: a range inside the mapping; the kernel checks that it can be written.
-        let n = check(unsafe {
-            libc::read(rd.as_raw_fd(), self.addr.add(off).cast(), data.len())
-        });
+        let n = check(unsafe { libc::read(rd.as_raw_fd(), self.addr.add(off).cast(), data.len()) });
         match n {
             Err(Errno(libc::EFAULT)) => Err(Errno(libc::EIO)),
             n => n.map(drop),
