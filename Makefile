@@ -110,6 +110,9 @@ check-debug: cache
 	@$(RUN) $(VM)/build --kernel $(SAN) modules -j$(JOBS) $(KVARS)
 	@$(RUN) tools/testing/check.sh --kernel $(SAN) $(CHECKFLAGS) $(PARTS)
 
+check-faults: modules
+	@$(RUN) tools/testing/faults.sh $(FAULTSFLAGS)
+
 #
 # Style
 #
@@ -164,6 +167,8 @@ help:
 	@echo  '  check-debug      - the tests that need a guest on a kernel with KASAN, lockdep and'
 	@echo  "                     kmemleak, built once; PARTS='ops races' for some of them,"
 	@echo  '                     SAN=kcsan for a kernel with KCSAN and UBSAN'
+	@echo  '  check-faults     - I/O errors, full volumes, devices that go away; a short run:'
+	@echo  '                     make check-faults FAULTSFLAGS=--quick'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'

@@ -24,6 +24,31 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// How a volume is mounted.
 const MODES: &[(&str, &str)] = &[("async", ""), ("sync", "sync"), ("flush", "flush")];
 
+/// The classes that fail on a FAT of `bits`: all on FAT16; elsewhere, or for a short run,
+/// those that may make a difference.
+fn classes(bits: u32, quick: bool) -> &'static [Class] {
+    match (bits, quick) {
+        (16, false) => CLASSES,
+        (16, true) => &[
+            Class::Fat1,
+            Class::Fat2,
+            Class::DirD,
+            Class::Data,
+            Class::Flush,
+        ],
+        (_, false) => &[
+            Class::Boot,
+            Class::Fsinfo,
+            Class::Fat1,
+            Class::Fat2,
+            Class::Root,
+            Class::DirD,
+            Class::Data,
+        ],
+        (_, true) => &[Class::Fsinfo, Class::Fats, Class::DirD],
+    }
+}
+
 /// Makes the tree that the operations work on, once for each shape; the stock driver does.
 pub fn model(bits: u32) -> Result<PathBuf> {
     let path = Path::new(WORK).join(format!("faults{bits}-tree.tmpl"));
@@ -79,7 +104,7 @@ fn prepare(op: &Op, r: &mut Rig) -> Result<Held> {
 }
 
 /// Without faults the operation works, and what it did is there after a mount.
-fn reference(op: &Op, r: &mut Rig) -> Result<Reference> {
+fn reference(op: &Op, r: &mut Rig, quick: bool) -> Result<Reference> {
     r.cache(false)?;
     let h = prepare(op, r)?;
     if !r.mounted {
@@ -99,19 +124,23 @@ fn reference(op: &Op, r: &mut Rig) -> Result<Reference> {
         touched.extend(io.iter().filter(|x| x.1 > 0).map(|x| (class, x.0)));
     }
     if durable(op, r) {
-        touched.push((Class::Flush, Io::Write));
         for &class in op.sync {
             let wrote = touched.contains(&(class, Io::Write));
             ensure!(wrote, "without faults: nothing of {class:?} was written");
         }
+        touched.push((Class::Flush, Io::Write));
     }
+    let chosen = classes(r.layout.bits(), quick);
+    touched.retain(|(class, _)| chosen.contains(class));
     if !r.mounted {
         r.mount()?;
     }
     let after = Snap::of(&r.mp)?;
     drop(h);
     r.umount()?;
-    let left = fsck(&r.image, false).context("without faults")?;
+    let mut left = fsck(&r.image, false).context("without faults")?;
+    // Where there was no count, there may still be none.
+    left.count &= op.name != "statfs";
     ensure!(
         left == Leftovers::default(),
         "without faults: fsck finds {left:?}"
@@ -208,11 +237,10 @@ fn on_disk(op: &Op, r: &Rig, memory: &Snap, lost: bool) -> Result<Leftovers> {
     let copy = Image::copy_of(&r.image, "copy")?;
     let left = fsck(&copy.path, op.is(TWINS))?;
     let mut v = Vol::mount_image(copy, "vfat", "ro", "copy")?;
-    let seen = Snap::of(&v.mp)?;
+    let seen = Snap::names(&v.mp)?;
     v.umount()?;
     let (mut seen, mut memory) = (seen.timeless(), memory.clone().timeless());
-    // What the stock driver thinks is free depends on the dirty flag.
-    (seen.free, memory.free) = (0, 0);
+    memory.free = 0;
     for e in seen.tree.values_mut().chain(memory.tree.values_mut()) {
         e.nlink = 0;
     }
@@ -271,8 +299,8 @@ fn cell(op: &Op, r: &mut Rig, refs: &Reference, class: Class, io: Io) -> Result<
 }
 
 /// All faults of one operation.
-fn all_cells(op: &Op, r: &mut Rig) -> Result<()> {
-    let refs = reference(op, r)?;
+fn all_cells(op: &Op, r: &mut Rig, quick: bool) -> Result<()> {
+    let refs = reference(op, r, quick)?;
     let mut bad = Vec::new();
     for &(class, io) in &refs.touched {
         if let Err(e) = cell(op, r, &refs, class, io) {
@@ -288,14 +316,14 @@ pub fn groups(cfg: &Config) -> Vec<Group> {
     let mut out = Vec::new();
     for bits in [12, 16, 32] {
         for &(mode, opts) in MODES {
-            // The modes don't depend on the FAT type.
-            if bits == 12 && mode == "flush" || cfg.quick && (bits != 16) != (mode == "sync") {
+            // A short run has FAT16 with and without `sync`, and FAT32.
+            if cfg.quick && (bits, mode) != (32, "async") && (bits != 16 || mode == "flush") {
                 continue;
             }
             let cases = OPS.iter().map(|op| {
                 Case::new(op.name, move |cfg| {
                     let mut r = Rig::new(&model(bits)?, &cfg.fs, opts)?;
-                    all_cells(op, &mut r)
+                    all_cells(op, &mut r, cfg.quick)
                 })
                 .limit(180)
             });

@@ -5,11 +5,13 @@
 mod copies;
 mod engine;
 mod full;
+mod once;
 mod ops;
 mod removal;
 pub mod rig;
 mod snap;
 mod source;
+mod sweep;
 mod tasks;
 mod watch;
 
@@ -18,11 +20,13 @@ use crate::runner::{Config, Suite};
 /// The suite.
 pub fn suite(cfg: &Config) -> Suite {
     let mut groups = engine::groups(cfg);
+    groups.push(once::group());
     groups.extend(full::groups(cfg.quick));
     groups.push(copies::group());
     groups.push(tasks::group());
     groups.push(source::group());
     groups.push(removal::group());
+    groups.extend(sweep::groups());
     Suite {
         name: "faults",
         groups,

@@ -105,6 +105,11 @@ impl Layout {
         })
     }
 
+    /// 12, 16 or 32.
+    pub fn bits(&self) -> u32 {
+        self.disk.bits
+    }
+
     /// The sectors of a class.
     pub fn ranges(&self, class: Class) -> Ranges {
         let d = &self.disk;
@@ -227,6 +232,12 @@ impl Rig {
     /// From now on the device has a volatile cache, or none.
     pub fn cache(&self, on: bool) -> Result<()> {
         set_cache(&self.top.dev, on)
+    }
+
+    /// The folder in /sys of the mounted device.
+    pub fn block_dir(&self) -> Result<PathBuf> {
+        let name = self.top.dev.file_name().context("device name")?;
+        Ok(Path::new("/sys/block").join(name))
     }
 
     /// The image becomes a copy of its model again.

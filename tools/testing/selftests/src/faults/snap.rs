@@ -68,12 +68,18 @@ fn walk(root: &Path, at: &str, out: &mut BTreeMap<String, Entry>) -> Result<()> 
 impl Snap {
     /// Of the volume mounted at `root`.
     pub fn of(root: &Path) -> Result<Snap> {
+        let free = sys::statfs(root)?.bfree;
+        Ok(Snap {
+            free,
+            ..Snap::names(root)?
+        })
+    }
+
+    /// Without the free space, which may have to be counted.
+    pub fn names(root: &Path) -> Result<Snap> {
         let mut tree = BTreeMap::new();
         walk(root, "", &mut tree)?;
-        Ok(Snap {
-            tree,
-            free: sys::statfs(root)?.bfree,
-        })
+        Ok(Snap { tree, free: 0 })
     }
 
     /// The first difference to another one, if any. Nothing is said about the content, the

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# faults.sh - the selftests' suite `faults`: I/O errors, full volumes, devices that go away
+#
+# Usage: tools/testing/faults.sh [OPTION]...
+#
+#   --quick         fewer modes and parts of the volume: some three minutes
+#   --fs NAME       test this file system type instead of rvfat, such as vfat
+#   --only TEXT     only tests whose path (faults/group/test) contains TEXT
+#   --kernel PATH   also run the sweep, in which each allocation and request fails once,
+#                   on this kernel with fault injection (a path as seen in the root)
+#   --module PATH   the module for that kernel (a path as seen in the root)
+#
+# Without --kernel the sweep's tests are skipped. The last line is "N passed, N failed,
+# N skipped". Logs are in build/faults. `make check-faults` builds the module first.
+
+# shellcheck source-path=SCRIPTDIR source=vm/lib.sh
+. "$(dirname "$0")/vm/lib.sh"
+cd "$RVFAT_SRC"
+
+fs=rvfat only='' kernel='' module='' quick=()
+while (($#)); do
+	case $1 in
+	--fs | --only | --kernel | --module)
+		declare "${1#--}=${2:?}"
+		shift
+		;;
+	--quick) quick=(--quick) ;;
+	--help | -h) sed -n '4,/^$/s/^# \{0,1\}//p' "$0" && exit 0 ;;
+	*) die "faults: unknown option $1, see --help" 2 ;;
+	esac
+	shift
+done
+[[ -z $kernel || $fs != rvfat || -n $module ]] ||
+	die "faults: --kernel needs --module, built for that kernel" 2
+
+LOGS=$RVFAT_SRC/build/faults
+mkdir -p "$LOGS"
+rm -rf "${LOGS:?}"/*
+passed=0 failed=0 skipped=0
+
+# guest NAME RUN-OPTION... -- TEST-OPTION...: run the suite in a guest, in the background.
+declare -A guest_pid
+guest() {
+	local name=$1 opts=() load=()
+	shift
+	while [[ $1 != -- ]]; do
+		opts+=("$1")
+		shift
+	done
+	shift
+	[[ $fs == rvfat ]] || load=(--no-module)
+	say "$name"
+	"$VM_DIR/run" --quiet --mem 1500M --idle 300 --timeout 7200 --job "$LOGS/$name.job" \
+		"${load[@]}" "${opts[@]}" -- /src/build/cargo/debug/rvfat-selftest \
+		--fs "$fs" "${quick[@]}" ${only:+--only "$only"} "$@" faults >/dev/null 2>"$LOGS/$name.err" &
+	guest_pid[$name]=$!
+}
+
+# harvest NAME: wait for a guest, show what failed, and count.
+harvest() {
+	local name=$1 rc=0 p f s
+	wait "${guest_pid[$name]}" || rc=$?
+	cp "$LOGS/$name.job/output" "$LOGS/$name" 2>/dev/null || : >"$LOGS/$name"
+	# The diagnostics before each test that failed.
+	tr -d '\r' <"$LOGS/$name" |
+		awk '/^ *(not )?ok /{ if (/not ok/) printf "%s%s\n", b, $0; b = ""; next } /^ *#/ && !/ took / { b = b $0 "\n" }'
+	# The program's own summary; without it the guest has died.
+	if ! read -r p f s < <(sed -n 's/^# \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped on .*/\1 \2 \3/p' "$LOGS/$name"); then
+		say "$name: the report ends early"
+		cat "$LOGS/$name.err" >&2
+		p=$(grep -c '^    ok ' "$LOGS/$name") || true
+		f=1 s=0
+	elif ((rc != 0 && rc != 1 && rc != 4 && f == 0)); then
+		say "$name: exit status $rc"
+		cat "$LOGS/$name.err" >&2
+		f=1
+	fi
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+start=$(now_ms)
+"$VM_DIR/enter" cargo build --quiet --manifest-path tools/testing/selftests/Cargo.toml >"$LOGS/build" 2>&1 || {
+	cat "$LOGS/build"
+	die "faults: the selftests could not be built"
+}
+if [[ -z $only ]]; then
+	# Side by side, with one processor each.
+	guest first --fast -- --part 0/2
+	guest second --fast -- --part 1/2
+	harvest first
+	harvest second
+else
+	guest tests --fast --
+	harvest tests
+fi
+if [[ -n $kernel ]]; then
+	only=${only:-faults/sweep}
+	guest sweep --kernel "$kernel" ${module:+--module "$module"} --
+	harvest sweep
+fi
+if ((skipped)); then
+	cat "$LOGS"/{first,second,tests,sweep} 2>/dev/null | sed -n 's/.*# SKIP /  skipped: /p' | sort | uniq -c
+fi
+say "$(_secs $(($(now_ms) - start)))"
+echo "$passed passed, $failed failed, $skipped skipped"
+((failed == 0))
