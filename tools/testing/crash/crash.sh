@@ -41,6 +41,7 @@ while (($#)); do
 	shift
 done
 ((!quick)) || points=480
+[[ $dir =~ ^[A-Za-z0-9_-]+$ ]] || die "crash: no name for a folder: $dir" 2
 need_cache
 
 PROGRAM=/src/build/cargo/release/rvfat-crash
