@@ -41,6 +41,7 @@ while (($#)); do
 	shift
 done
 ((!quick)) || points=480
+[[ $dir =~ ^[A-Za-z0-9_-]+$ ]] || die "crash: no name for a folder: $dir" 2
 need_cache
 
 PROGRAM=/src/build/cargo/release/rvfat-crash
@@ -50,8 +51,11 @@ dir=build/$dir
 crash() { "$VM_DIR/enter" "$PROGRAM" --dir "$dir" "$@"; }
 
 build() {
-	local log=build/crash-build.log
+	local log=build/crash-build.log lock=tools/testing/crash/Cargo.lock
 	stage "building the tool"
+	# A lock file may ask for versions that the root's Debian doesn't have any more.
+	[[ ! -e $lock ]] || "$VM_DIR/enter" cargo metadata --format-version 1 \
+		--manifest-path "${lock%.lock}.toml" >/dev/null 2>&1 || rm -f "$lock"
 	if ! logged "$log" "$VM_DIR/enter" cargo build --release \
 		--manifest-path tools/testing/crash/Cargo.toml; then
 		show_log "$log"

@@ -15,10 +15,10 @@ use crate::fsck;
 use crate::history::{History, Moment};
 use crate::log::{self, Entry, SECTOR};
 use crate::op::{Op, Outcome};
-use crate::plan::{self, Cache, Plan, Test};
+use crate::plan::{Cache, Plan, Test};
 use crate::rng::Rng;
 use crate::verdict::{Kind, Problem};
-use crate::volume::{self, What};
+use crate::volume::{self, Ends, What};
 use crate::work;
 
 /// A cut after which something is wrong.
@@ -84,7 +84,7 @@ impl<'a> Case<'a> {
         let entries = log::read(&test.file(dir, "log"), test.mark_sector())?;
         let scratch = Path::new("/tmp").join(&test.serial);
         fs::create_dir_all(&scratch)?;
-        let base = plan::base(test.shape, test.disk_sectors(), &scratch)?;
+        let base = fs::read(test.base_file(dir))?;
         let mut case = Self {
             test,
             moments: log::moments(&entries),
@@ -138,28 +138,32 @@ impl<'a> Case<'a> {
         fs::write(self.image_file(), image)?;
         let report = fsck::run(&self.image_file(), &self.usual)?;
         let mut problems = report.problems.clone();
-        let fats = volume::geometry(image)?.fats();
-        for copy in 0..fats {
-            let volume = volume::read(image, copy)?;
-            let longer = count_longer(&volume.nodes);
-            if copy == 0 && report.longer > longer + volume.shared.len() {
-                let text = format!("{} chains are too long, not {longer}", report.longer);
-                problems.push(Problem::new(Kind::Fsck, text));
-            }
-            if copy == 0 && report.shared > 0 && volume.shared.is_empty() {
-                problems.push(Problem::new(Kind::Fsck, "files share clusters"));
-            }
-            if copy == 0 {
-                problems.extend(excuse(&report, &volume));
-            }
+        let all = volume::read(image, 0, Ends::Nowhere)?;
+        let longer = count_longer(&all.nodes);
+        if report.longer > longer + all.shared.len() {
+            let text = format!("{} chains are too long, not {longer}", report.longer);
+            problems.push(Problem::new(Kind::Fsck, text));
+        }
+        if report.shared > 0 && all.shared.is_empty() {
+            problems.push(Problem::new(Kind::Fsck, "files share clusters"));
+        }
+        problems.extend(excuse(&report, &all));
+        // The promises hold for whoever reads the volume.
+        let volumes = [
+            ("", Some(volume::read(image, 0, Ends::Here)?)),
+            (" (read past the end mark)", Some(all)),
+            (
+                " (by the second FAT)",
+                volume::read(image, 1, Ends::Here).ok(),
+            ),
+        ];
+        for (how, volume) in volumes {
+            let Some(volume) = volume else { continue };
             for mut problem in check::check(&self.history, &volume, at) {
-                if problems.contains(&problem) {
-                    continue;
+                if !problems.contains(&problem) {
+                    problem.text.push_str(how);
+                    problems.push(problem);
                 }
-                if copy > 0 {
-                    problem.text.push_str(" (by the second FAT)");
-                }
-                problems.push(problem);
             }
         }
         // After the end of a workload nothing at all may be left.

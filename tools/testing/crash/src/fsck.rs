@@ -114,7 +114,14 @@ fn parse(text: &str, usual: &str) -> Report {
         } else if second.contains(line) && size.is_some_and(|s| s.ends_with(" is 0 bytes.")) {
             rest = tail.get(2..).unwrap_or(&[]);
         } else {
-            report.problems.push(Problem::new(Kind::Fsck, line.trim()));
+            // What is said about a file follows its path, indented.
+            let more = tail
+                .iter()
+                .take_while(|l| line.starts_with('/') && l.starts_with(' '));
+            let text: Vec<&str> = more.map(|l| l.trim()).collect();
+            rest = tail.get(text.len()..).unwrap_or(&[]);
+            let text = format!("{} {}", line.trim(), text.join(" "));
+            report.problems.push(Problem::new(Kind::Fsck, text.trim()));
         }
     }
     report

@@ -78,22 +78,22 @@ const SHAPES: [Shape; 4] = [
     Shape {
         bits: 32,
         cluster: 1,
-        sectors: 32256,
+        sectors: 16128,
     },
     Shape {
         bits: 16,
-        cluster: 4,
-        sectors: 32256,
+        cluster: 2,
+        sectors: 16128,
     },
     Shape {
         bits: 12,
         cluster: 8,
-        sectors: 32256,
+        sectors: 16128,
     },
     Shape {
         bits: 32,
         cluster: 4,
-        sectors: 32256,
+        sectors: 16128,
     },
 ];
 
@@ -161,6 +161,16 @@ impl Test {
     /// Sectors of the disk.
     pub fn disk_sectors(&self) -> u64 {
         self.mark_sector() + MARKS
+    }
+
+    /// The disk before the workload, which tests with the same volume share.
+    pub fn base_file(&self, dir: &Path) -> PathBuf {
+        let Shape {
+            bits,
+            cluster,
+            sectors,
+        } = self.shape;
+        dir.join(format!("fat{bits}-{cluster}-{sectors}.base"))
     }
 
     /// A file of the test.
@@ -239,10 +249,11 @@ impl Plan {
         std::fs::write(dir.join("plan.json"), text)?;
         let mut args: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for test in &self.tests {
-            std::fs::write(
-                test.file(dir, "img"),
-                base(test.shape, test.disk_sectors(), dir)?,
-            )?;
+            let base = test.base_file(dir);
+            if !base.exists() {
+                std::fs::write(&base, self::base(test.shape, test.disk_sectors(), dir)?)?;
+            }
+            std::fs::copy(&base, test.file(dir, "img"))?;
             std::fs::write(test.file(dir, "log"), "")?;
             let args = args.entry(test.guest).or_default();
             args.push(disk_arguments(args.len(), test, seen));

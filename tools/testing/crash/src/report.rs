@@ -40,7 +40,7 @@ pub fn check(dir: &Path, every: usize) -> Result<()> {
     let all = all.into_inner().unwrap_or_default();
     let all: Vec<Found> = all.into_values().collect();
     fs::write(dir.join("found.json"), serde_json::to_string_pretty(&all)?)?;
-    mounted::prepare(dir, &all)
+    mounted::prepare(dir, &plan.fs, &all)
 }
 
 fn find<'a>(plan: &'a Plan, name: &str) -> Result<&'a Test> {

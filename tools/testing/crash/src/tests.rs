@@ -118,7 +118,7 @@ impl Disk {
         let report = fsck::run(&path, &self.usual).unwrap();
         let mut problems: Vec<Problem> = report.problems;
         for copy in 0..self.geo.fats() {
-            let volume = volume::read(&self.bytes, copy).unwrap();
+            let volume = volume::read(&self.bytes, copy, volume::Ends::Here).unwrap();
             problems.extend(check(history, &volume, at));
         }
         problems.into_iter().map(|p| p.kind).collect()

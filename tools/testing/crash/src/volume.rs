@@ -74,11 +74,21 @@ pub struct Volume {
     pub shared: Vec<(String, String)>,
 }
 
+/// What the mark means that no slot behind it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// The directory ends there, as for rvfat.
+    Here,
+    /// It is a free slot, as for the kernel's vfat and for `fsck.fat`.
+    Nowhere,
+}
+
 /// What is known while a volume is read.
 struct Reader<'a> {
     image: &'a [u8],
     geo: Geometry,
     fat: &'a [u8],
+    ends: Ends,
     problems: Vec<Problem>,
     shared: Vec<(String, String)>,
     /// Whose a cluster is: where that chain starts, and the path.
@@ -93,7 +103,7 @@ pub fn geometry(image: &[u8]) -> Result<Geometry> {
 }
 
 /// Reads a volume by FAT number `copy`.
-pub fn read(image: &[u8], copy: u8) -> Result<Volume> {
+pub fn read(image: &[u8], copy: u8, ends: Ends) -> Result<Volume> {
     let geo = geometry(image)?;
     let start = geo.fat_copy_start(copy).context("no such FAT")?;
     let at = (start.get() << geo.sector_bits()) as usize;
@@ -104,6 +114,7 @@ pub fn read(image: &[u8], copy: u8) -> Result<Volume> {
         image,
         geo,
         fat,
+        ends,
         problems: Vec::new(),
         shared: Vec::new(),
         owners: BTreeMap::new(),
@@ -205,13 +216,13 @@ impl Reader<'_> {
                 self.problem(Kind::LongName, text);
             }
             match kind {
-                SlotKind::End => break,
+                SlotKind::End if self.ends == Ends::Here => break,
                 SlotKind::Long(long) => {
                     name.feed(&long);
                     slots += 1;
                     continue;
                 }
-                SlotKind::Deleted | SlotKind::VolumeLabel => name.reset(),
+                SlotKind::End | SlotKind::Deleted | SlotKind::VolumeLabel => name.reset(),
                 SlotKind::Entry if raw.name().is_dot() => dot = Some(self.start(&raw)),
                 SlotKind::Entry if raw.name().is_dot_dot() => up = Some(self.start(&raw)),
                 SlotKind::Entry => {
