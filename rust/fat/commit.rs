@@ -219,6 +219,11 @@ impl Volume {
         Iterator::chain(pending.links.iter(), pending.ends.iter()).any(|l| l.chain == chain)
     }
 
+    /// The number of the commit that will write what is changed now, or of an earlier one.
+    pub(crate) fn next_commit(&self) -> u64 {
+        self.commits.load(Ordering::Acquire)
+    }
+
     /// Whether so much waits that the task that adds to it should commit.
     pub(crate) fn should_commit(&self) -> bool {
         self.pending.lock().pinned.len() > MAX_PINNED || self.table.lock().is_large()
@@ -312,6 +317,7 @@ impl Volume {
                 self.loose.fetch_sub(count, Ordering::Release);
             }
             let pinned = core::mem::replace(&mut pending.pinned, KVVec::new());
+            self.commits.fetch_add(1, Ordering::Release);
             Plug::run(|| {
                 for p in pinned.iter().filter(|p| p.after <= synced) {
                     p.bh.submit_write();

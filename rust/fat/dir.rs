@@ -54,6 +54,12 @@ impl Location {
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
+
+    /// The byte in the directory where its 8.3 slot starts.
+    pub(crate) fn last(&self) -> u64 {
+        self.first
+            .saturating_add(u64::from(self.slots.saturating_sub(1)) * SLOT)
+    }
 }
 
 /// An entry as it was read.
@@ -291,8 +297,7 @@ pub(crate) fn remove(dir: &Inode<Fat>, loc: &Location) -> Result<Removed> {
         slots.push(slot.into_bytes(), GFP_KERNEL)?;
     }
     find::update_index(dir, &mut reader, loc, |index, record, names| {
-        find::forget(dir, index, record, names);
-        Ok(())
+        find::forget(dir, index, record, names)
     });
     // From the 8.3 slot backwards: without it the long name means nothing.
     for i in (0..u64::from(loc.slots)).rev() {

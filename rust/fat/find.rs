@@ -94,14 +94,25 @@ pub(crate) fn note(
 }
 
 /// Takes an entry out of the index.
-pub(crate) fn forget(dir: &Inode<Fat>, index: &mut DirIndex, record: &Record, names: &mut NameBuf) {
+pub(crate) fn forget(
+    dir: &Inode<Fat>,
+    index: &mut DirIndex,
+    record: &Record,
+    names: &mut NameBuf,
+) -> Result {
     let slot = slot_number(record.loc.first());
-    index.remove(hash_short(&record.entry.name()), slot);
-    names.each(dir, record, |name| {
-        index.remove(dir.volume().names.hash(name), slot);
-        None::<()>
+    let last = slot_number(record.loc.last());
+    let commit = dir.volume().next_commit();
+    let mut drop_name = |hash| {
+        index.remove(hash, slot);
+        index.removed(hash, last, commit)
+    };
+    drop_name(hash_short(&record.entry.name()))?;
+    let failed = names.each(dir, record, |name| {
+        drop_name(dir.volume().names.hash(name)).err()
     });
     index.gave(slot);
+    failed.map_or(Ok(()), Err)
 }
 
 /// What it means that a name was not found.

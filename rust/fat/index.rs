@@ -11,6 +11,9 @@ use kernel::prelude::*;
 /// Most slots that an entry takes: 20 for the long name, and the 8.3 one.
 const MAX_SLOTS: usize = 21;
 
+/// Removed names that are searched.
+const MAX_GONE: usize = 1024;
+
 /// An unused cell.
 const EMPTY: u64 = 0;
 
@@ -30,6 +33,9 @@ pub(crate) struct DirIndex {
     rooms: [u32; MAX_SLOTS + 1],
     /// Whether all entries are in it.
     pub(crate) complete: bool,
+    /// Hashes and first slots of names that were removed, and the commit that is to write that.
+    gone: KVVec<u64>,
+    gone_by: u64,
 }
 
 /// Puts a hash and a slot number into one cell.
@@ -45,6 +51,8 @@ impl DirIndex {
             used: 0,
             rooms: [0; MAX_SLOTS + 1],
             complete: true,
+            gone: KVVec::new(),
+            gone_by: 0,
         })
     }
 
@@ -101,6 +109,33 @@ impl DirIndex {
                 _ => {}
             }
         }
+    }
+
+    /// Notes that a name of the entry at `slot` was removed, which the commit with number `commit`
+    /// will write.
+    pub(crate) fn removed(&mut self, hash: u32, slot: u32, commit: u64) -> Result {
+        if self.gone_by != commit {
+            self.gone = KVVec::new();
+            self.gone_by = commit;
+        }
+        Ok(self.gone.push(cell(hash, slot), GFP_KERNEL)?)
+    }
+
+    /// Whether an entry with a name of this hash was removed before `commit`, and was at a slot that
+    /// `elsewhere` is true for.
+    pub(crate) fn was_removed(
+        &self,
+        hash: u32,
+        commit: u64,
+        elsewhere: impl Fn(u32) -> bool,
+    ) -> bool {
+        // A long list costs more than a commit, which empties it.
+        self.gone_by == commit
+            && (self.gone.len() > MAX_GONE
+                || self
+                    .gone
+                    .iter()
+                    .any(|&c| (c >> 32) as u32 == hash && elsewhere((c as u32).wrapping_sub(1))))
     }
 
     /// The first slots of entries that may have a name with this hash, ascending, and whether there

@@ -19,7 +19,7 @@ use kernel::sync::aref::ARef;
 
 use super::chain::Chain;
 use super::dir::{self, Location};
-use super::names::Units;
+use super::names::{hash_short, Units};
 use super::volume::{Volume, VolumeData};
 use super::{expand, find, node, place, rename, Fat};
 
@@ -49,6 +49,8 @@ fn significant(name: &[u8]) -> &[u8] {
 /// The slots of a new entry, in disk order, the 8.3 one last.
 pub(super) struct Slots {
     pub(super) list: KVVec<[u8; DIRENT_SIZE]>,
+    /// Hashes of the entry's names.
+    pub(super) hashes: [u32; 2],
 }
 
 impl Slots {
@@ -86,7 +88,10 @@ impl Slots {
         entry.set_name(chosen.name);
         entry.set_lcase(chosen.lcase);
         list.push(entry.into_bytes(), GFP_KERNEL)?;
-        Ok(Self { list })
+        Ok(Self {
+            list,
+            hashes: [hash_short(&chosen.name), vol.names.hash(given)],
+        })
     }
 }
 
@@ -280,7 +285,7 @@ fn make(
         start,
     );
     let slots = Slots::new(dir, dentry.name(), entry)?;
-    let loc = place::add(dir, &slots.list, after)?;
+    let loc = place::add(dir, &slots, after)?;
     let last = slots.list.last().ok_or(EIO)?;
     node::get(dir.sb(), &RawDirent::from_bytes(*last), loc).inspect_err(|_| undo_add(dir, &loc))
 }

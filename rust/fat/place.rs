@@ -12,6 +12,7 @@ use kernel::prelude::*;
 
 use super::dir::{self, write_slots, DirReader, Location, MAX_DIR_BYTES, SLOT};
 use super::find::{self, slot_number};
+use super::namei::Slots;
 use super::node::is_root;
 use super::{expand, Fat};
 
@@ -79,10 +80,11 @@ fn find_room(
 
 /// Adds an entry, its slots in disk order. What it refers to needs the FAT up to change `after`.
 /// `ENOSPC`. The inode lock is held.
-pub(crate) fn add(dir: &Inode<Fat>, slots: &[[u8; DIRENT_SIZE]], after: u64) -> Result<Location> {
-    let want = slots.len() as u64;
+pub(crate) fn add(dir: &Inode<Fat>, slots: &Slots, after: u64) -> Result<Location> {
+    let count = slots.list.len();
+    let want = count as u64;
     let block = dir.volume().block_bytes();
-    let from = u64::from(find::with_index(dir, |index| index.room(slots.len()))?) * SLOT;
+    let from = u64::from(find::with_index(dir, |index| index.room(count))?) * SLOT;
     let mut room = None;
     if want * SLOT <= block {
         room = find_room(&mut DirReader::new(dir), from, want, block, true)?;
@@ -118,17 +120,23 @@ fn extend(dir: &Inode<Fat>, room: &Room, want: u64) -> Result {
 }
 
 /// Puts an entry into its room.
-fn fill(
-    dir: &Inode<Fat>,
-    room: &Room,
-    slots: &[[u8; DIRENT_SIZE]],
-    after: u64,
-) -> Result<Location> {
+fn fill(dir: &Inode<Fat>, room: &Room, slots: &Slots, after: u64) -> Result<Location> {
     let vol = dir.volume();
     let mut reader = DirReader::new(dir);
-    let want = slots.len() as u64;
+    let want = slots.list.len() as u64;
     let end = room.first + want * SLOT;
     let block_of = |at: u64| at >> vol.geo.sector_bits();
+    // If the name was removed from another block, that has to be on disk first: never one name for
+    // two files.
+    let commit = vol.next_commit();
+    let reused = find::with_index(dir, |index| {
+        let elsewhere = |slot| block_of(u64::from(slot) * SLOT) != block_of(end - SLOT);
+        let mut hashes = slots.hashes.iter();
+        hashes.any(|&hash| index.was_removed(hash, commit, elsewhere))
+    })?;
+    if reused {
+        vol.commit(false)?;
+    }
     if let Some(mark) = room.end_mark {
         // The end mark moves behind the new entry, if there is anything behind it.
         if let Some(slot) = reader.slot(end)? {
@@ -147,15 +155,15 @@ fn fill(
     // The slots before the last one's block.
     let last = block_of(end - SLOT) << vol.geo.sector_bits();
     let early = (last.saturating_sub(room.first) / SLOT) as usize;
-    let (early, late) = slots.split_at_checked(early).ok_or(EIO)?;
+    let (early, late) = slots.list.split_at_checked(early).ok_or(EIO)?;
     if !early.is_empty() {
         write_slots(&mut reader, room.first, early, after)?;
         vol.commit(false)?;
     }
     write_slots(&mut reader, last.max(room.first), late, after)?;
-    let loc = Location::new(reader.pos(end - SLOT)?, room.first, slots.len())?;
+    let loc = Location::new(reader.pos(end - SLOT)?, room.first, slots.list.len())?;
     find::update_index(dir, &mut reader, &loc, |index, record, names| {
-        index.took(slot_number(loc.first()), slots.len());
+        index.took(slot_number(loc.first()), slots.list.len());
         find::note(dir, index, record, names)
     });
     Ok(loc)

@@ -55,7 +55,7 @@ pub(super) fn move_entry(
         }
         None => {
             let slots = Slots::new(new_dir, new.name(), raw)?;
-            let loc = place::add(new_dir, &slots.list, after)?;
+            let loc = place::add(new_dir, &slots, after)?;
             touch(new_dir, now);
             (loc, Undo::Remove)
         }
@@ -165,7 +165,7 @@ fn add_spare(dir: &Inode<Fat>, content: RawDirent, after: u64) -> Result<Locatio
         }
     }
     let slots = Slots::new(dir, &name, content)?;
-    let loc = place::add(dir, &slots.list, after)?;
+    let loc = place::add(dir, &slots, after)?;
     dir.volume()
         .commit(false)
         .inspect_err(|_| undo_add(dir, &loc))?;

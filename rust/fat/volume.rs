@@ -41,6 +41,8 @@ pub(crate) struct VolumeData {
     pub(crate) unsettled: Mutex<KVVec<ARef<Inode<Fat>>>>,
     /// Clusters in `pending` that will be free.
     pub(crate) pending_free: AtomicU64,
+    /// Commits begun.
+    pub(crate) commits: AtomicU64,
     /// Chains in `pending` that the FAT does not show yet as they are.
     pub(crate) loose: AtomicUsize,
     /// Whether the volume was marked dirty when it was mounted.
@@ -77,6 +79,7 @@ impl VolumeData {
             commit <- new_mutex!((), "rvfat commit"),
             unsettled <- new_mutex!(KVVec::new(), "rvfat unsettled"),
             pending_free: AtomicU64::new(0),
+            commits: AtomicU64::new(1),
             loose: AtomicUsize::new(0),
             stale_fsinfo: AtomicBool::new(false),
             next_ino: AtomicU64::new(ROOT_INO + 1),

@@ -11,6 +11,9 @@ use crate::op::{Place, ROOT};
 use crate::verdict::{Kind, Problem};
 use crate::volume::{Node, Volume, What};
 
+/// How the name begins that one of two objects has while their names are exchanged.
+const SPARE: &str = ".exchange-";
+
 /// What was found out about a volume.
 struct Checker<'a> {
     history: &'a History,
@@ -77,7 +80,11 @@ impl Checker<'_> {
                 name: node.name.clone(),
             };
             let values = self.history.values(&place, self.at);
-            let objs: Vec<Obj> = values.into_iter().flatten().collect();
+            let mut objs: Vec<Obj> = values.into_iter().flatten().collect();
+            if objs.is_empty() && node.name.starts_with(SPARE) {
+                let moving = |obj: &Obj| self.history.may_have_two_names(*obj, self.at);
+                objs = self.history.objs.keys().copied().filter(moving).collect();
+            }
             if objs.is_empty() {
                 self.problem(Kind::Name, format!("/{}", node.path));
                 continue;
