@@ -62,6 +62,13 @@ build() {
 		die "can't build the tool: see $log"
 	fi
 	ok ''
+	stage "trying the checker on damaged disks"
+	if ! logged "$log" "$VM_DIR/enter" cargo test --release \
+		--manifest-path tools/testing/crash/Cargo.toml; then
+		show_log "$log"
+		die "the checker does not see what is wrong: see $log"
+	fi
+	ok "$(sed -n 's/^test result: ok. \([0-9]* passed\).*/\1/p' "$log")"
 }
 
 # guest NAME [OPTION]... -- ARG...: run the program in a guest, its results in NAME.
