@@ -22,8 +22,8 @@ impl Kind {
     pub fn of(seed: u64) -> Kind {
         match seed {
             s if s % 16 == 0 => Kind::Control,
-            s if s % 61 == 7 => Kind::LongDirectory,
-            s if s % 67 == 9 => Kind::LargeFile,
+            s if s % 251 == 7 => Kind::LongDirectory,
+            s if s % 257 == 9 => Kind::LargeFile,
             _ => Kind::Usual,
         }
     }
