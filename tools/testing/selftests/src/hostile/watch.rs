@@ -97,7 +97,7 @@ impl Watch {
                 );
                 println!("# {}", stack.trim_end().replace('\n', "\n# "));
                 // Ends this process, if the kernel lets go of it; if not, the runner notices.
-                std::process::abort();
+                std::process::exit(1);
             }
         }
     }
