@@ -77,11 +77,12 @@ fn statfs(c: &mut Ctx<'_>, root: &Path) -> Result<()> {
 /// Runs the volumes `first` to `last`.
 fn batch(cfg: &Config, first: u64, last: u64) -> Result<()> {
     let mut stats = Stats::default();
-    let watch = Watch::start();
+    let kasan = has_kasan();
+    let watch = Watch::start(kasan);
     let mut disks = volume::Disks::new()?;
     settle();
     let before = (meminfo("MemAvailable"), meminfo("Slab"));
-    let growth = if has_kasan() { GROWTH_KASAN } else { GROWTH };
+    let growth = if kasan { GROWTH_KASAN } else { GROWTH };
     let mut failed = Vec::new();
     for seed in first..=last {
         if let Err(e) = volume::run(cfg, seed, &mut disks, &mut stats, &watch) {
