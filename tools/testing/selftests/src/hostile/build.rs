@@ -2,7 +2,8 @@
 
 //! Sound volumes of many shapes, with something in them, made from a seed.
 
-use super::image::{short_slot, Image, Name, Shape};
+use super::image::{Image, Shape};
+use super::slots::{short_slot, Name};
 use crate::rng::Rng;
 
 /// What kind of volume a seed stands for.

@@ -8,6 +8,7 @@ mod build;
 mod found;
 mod image;
 mod mutate;
+mod slots;
 mod stats;
 mod volume;
 mod walk;
