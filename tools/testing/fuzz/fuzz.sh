@@ -60,7 +60,7 @@ done
 
 passed=0 failed=0 skipped=0
 
-# count FILE: add up the tests in a file of KTAP, without the groups around them.
+# count FILE DEPTH: add up the tests in a file of KTAP that are so deep in groups.
 count() {
 	local p f s
 	read -r p f s < <(awk -v depth="$2" '

@@ -2,7 +2,8 @@
 
 //! Sound volumes of many shapes, with something in them, made from a seed.
 
-use super::image::{short_slot, Image, Name, Shape};
+use super::image::{Image, Shape};
+use super::slots::{short_slot, Name};
 use crate::rng::Rng;
 
 /// What kind of volume a seed stands for.
@@ -22,8 +23,8 @@ impl Kind {
     pub fn of(seed: u64) -> Kind {
         match seed {
             s if s % 16 == 0 => Kind::Control,
-            s if s % 61 == 7 => Kind::LongDirectory,
-            s if s % 67 == 9 => Kind::LargeFile,
+            s if s % 251 == 7 => Kind::LongDirectory,
+            s if s % 257 == 9 => Kind::LargeFile,
             _ => Kind::Usual,
         }
     }

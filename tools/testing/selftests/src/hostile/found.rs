@@ -3,16 +3,21 @@
 //! Mistakes that broken volumes have led to, each with a volume made for it. The comment of a
 //! test tells what went wrong.
 
+use crate::expect::errno;
 use crate::geom::Geom;
+use crate::kmsg::Kmsg;
 use crate::runner::{Case, Config};
 use crate::same;
 use crate::sys;
 use crate::vol::Vol;
-use anyhow::{ensure, Result};
+use anyhow::{ensure, Context, Result};
 
 /// The tests.
 pub fn cases() -> Vec<Case> {
-    vec![Case::new("freed_twice", freed_twice).limit(60)]
+    vec![
+        Case::new("freed_twice", freed_twice).limit(60),
+        Case::new("message_without_device", message_without_device).limit(60),
+    ]
 }
 
 /// Two files had the same clusters. When both were removed, their clusters were counted as freed
@@ -64,6 +69,24 @@ fn freed_twice(cfg: &Config) -> Result<()> {
                 "free clusters by FSINFO and by the FAT"
             );
         }
+    }
+    Ok(())
+}
+
+/// A mount that failed for a character set that isn't there said so, but not on which device.
+fn message_without_device(cfg: &Config) -> Result<()> {
+    let mut g = Geom::new(16, 12 << 20, 2048);
+    g.name = "hostile16".into();
+    let mut v = Vol::fresh(&g, &cfg.fs, "", "t")?;
+    v.umount()?;
+    for opts in ["iocharset=nonsense", "codepage=12345"] {
+        let mut log = Kmsg::now();
+        v.opts = opts.into();
+        errno(v.try_mount(), libc::EINVAL, opts)?;
+        let said: Vec<String> = log.read();
+        let about = said.iter().find(|l| l.contains("not found"));
+        let about = about.with_context(|| format!("{opts}: nothing is said: {said:?}"))?;
+        ensure!(about.contains("(loop"), "{opts}: {about}");
     }
     Ok(())
 }

@@ -279,6 +279,7 @@ pub fn run(
     let rng = &mut Rng::new(seed);
     let v = make(kind, d, rng, stats)?;
     let opts = options(kind, rng);
+    stats.add("ms of making", watch.took().as_millis() as u64);
     let memory = meminfo("MemAvailable");
     let mut log = Kmsg::now();
     watch.doing("mount");
@@ -321,7 +322,8 @@ pub fn run(
         bail!("{why}");
     }
     let ms = watch.took().as_millis();
-    if ms > 3000 {
+    stats.add("ms of all", ms as u64);
+    if ms > 5000 {
         println!("# seed {seed} took {ms} ms");
     }
     Ok(())

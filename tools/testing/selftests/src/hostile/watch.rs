@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// One volume may take so long, on a slow machine with a debugging kernel.
+/// One volume may take so long, on a slow machine, or there with a debugging kernel.
 const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT_DEBUG: Duration = Duration::from_secs(300);
 
 /// One volume may take so much memory for a moment, in KiB, that nothing else could have.
 const MEMORY: u64 = 256 << 10;
@@ -18,6 +19,7 @@ struct State {
     since: Instant,
     /// The least memory that was available.
     least: u64,
+    limit: Duration,
 }
 
 /// The watchdog.
@@ -35,12 +37,14 @@ pub fn meminfo(key: &str) -> u64 {
 
 impl Watch {
     /// Starts watching this thread.
-    pub fn start() -> Watch {
+    pub fn start(debug: bool) -> Watch {
+        let limit = if debug { LIMIT_DEBUG } else { LIMIT };
         let w = Watch(Arc::new(Mutex::new(State {
             seed: 0,
             what: "",
             since: Instant::now(),
             least: u64::MAX,
+            limit,
         })));
         // The main thread of the process that a test runs in.
         let me = std::process::id();
@@ -55,11 +59,13 @@ impl Watch {
 
     /// The volume of a seed comes next.
     pub fn volume(&self, seed: u64) {
-        *self.state() = State {
+        let mut s = self.state();
+        *s = State {
             seed,
             what: "making the volume",
             since: Instant::now(),
             least: u64::MAX,
+            limit: s.limit,
         };
     }
 
@@ -86,18 +92,18 @@ impl Watch {
             let available = meminfo("MemAvailable");
             let mut s = self.state();
             s.least = s.least.min(available);
-            if s.since.elapsed() > LIMIT {
+            if s.since.elapsed() > s.limit {
                 let stack = Path::new("/proc/self/task")
                     .join(pid.to_string())
                     .join("stack");
                 let stack = std::fs::read_to_string(stack).unwrap_or_default();
                 println!(
-                    "# seed {}: not done after {LIMIT:?}; the last step: {}",
-                    s.seed, s.what
+                    "# seed {}: not done after {:?}; the last step: {}",
+                    s.seed, s.limit, s.what
                 );
                 println!("# {}", stack.trim_end().replace('\n', "\n# "));
                 // Ends this process, if the kernel lets go of it; if not, the runner notices.
-                std::process::abort();
+                std::process::exit(1);
             }
         }
     }

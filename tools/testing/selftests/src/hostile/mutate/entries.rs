@@ -2,7 +2,8 @@
 
 //! Directory entries and directories as a whole.
 
-use super::super::image::{short_slot, Image};
+use super::super::image::Image;
+use super::super::slots::short_slot;
 use super::{dir, slot, used, wild, Mutation};
 use crate::rng::Rng;
 

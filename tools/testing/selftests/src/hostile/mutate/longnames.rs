@@ -2,7 +2,8 @@
 
 //! Long names: slots that are wrong, out of place, or not there.
 
-use super::super::image::{checksum, long_slot, short_slot, Image, Name};
+use super::super::image::Image;
+use super::super::slots::{checksum, long_slot, short_slot, Name};
 use super::{dir, Mutation};
 use crate::rng::Rng;
 
