@@ -131,9 +131,12 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
         fs.kill_sb = Some(Self::kill_sb);
         fs.fs_flags = (bindings::FS_REQUIRES_DEV | bindings::FS_ALLOW_IDMAP) as i32;
         let fs = KBox::pin(Opaque::new(fs), GFP_KERNEL)?;
+        // SAFETY: The type is pinned and zeroed where its keys are; `drop` takes them back.
+        unsafe { bindings::register_lock_keys(fs.get()) };
+        let this = Self { fs, _cache: cache };
         // SAFETY: The type is complete and pinned; it stays allocated until unregistered.
-        kernel::error::to_result(unsafe { bindings::register_filesystem(fs.get()) })?;
-        Ok(Self { fs, _cache: cache })
+        kernel::error::to_result(unsafe { bindings::register_filesystem(this.fs.get()) })?;
+        Ok(this)
     }
 
     const CONTEXT_OPS: bindings::fs_context_operations = bindings::fs_context_operations {
@@ -297,7 +300,11 @@ impl<T: MountOps + SuperOps + DentryOps> Registration<T> {
 
 impl<T: FileSystem> Drop for Registration<T> {
     fn drop(&mut self) {
-        // SAFETY: Registered in `new`; no superblock is left, or the module would be in use.
-        unsafe { bindings::unregister_filesystem(self.fs.get()) };
+        // SAFETY: No superblock is left, or the module would be in use. The keys were registered
+        // in `new`. The type was, too, unless that failed: then this finds nothing to do.
+        unsafe {
+            bindings::unregister_filesystem(self.fs.get());
+            bindings::unregister_lock_keys(self.fs.get());
+        }
     }
 }
