@@ -11,6 +11,33 @@ struct inode *rvfat_helper_alloc_inode_sb(struct super_block *sb, struct kmem_ca
 	return alloc_inode_sb(sb, cache, GFP_NOFS);
 }
 
+/* The keys in a type that was allocated: lockdep takes only static ones unasked. */
+static void for_each_lock_key(struct file_system_type *type,
+			      void (*call)(struct lock_class_key *key))
+{
+	int i;
+
+	call(&type->s_lock_key);
+	call(&type->s_umount_key);
+	call(&type->s_vfs_rename_key);
+	for (i = 0; i < SB_FREEZE_LEVELS; i++)
+		call(&type->s_writers_key[i]);
+	call(&type->i_lock_key);
+	call(&type->i_mutex_key);
+	call(&type->invalidate_lock_key);
+	call(&type->i_mutex_dir_key);
+}
+
+void rvfat_helper_register_lock_keys(struct file_system_type *type)
+{
+	for_each_lock_key(type, lockdep_register_key);
+}
+
+void rvfat_helper_unregister_lock_keys(struct file_system_type *type)
+{
+	for_each_lock_key(type, lockdep_unregister_key);
+}
+
 void rvfat_helper_inode_lock(struct inode *inode)
 {
 	inode_lock(inode);

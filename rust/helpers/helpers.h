@@ -50,6 +50,8 @@ unsigned int rvfat_helper_end_name_hash(unsigned long hash);
 
 /* fs.h */
 struct inode *rvfat_helper_alloc_inode_sb(struct super_block *sb, struct kmem_cache *cache);
+void rvfat_helper_register_lock_keys(struct file_system_type *type);
+void rvfat_helper_unregister_lock_keys(struct file_system_type *type);
 void rvfat_helper_inode_lock(struct inode *inode);
 void rvfat_helper_inode_unlock(struct inode *inode);
 void rvfat_helper_inode_lock_shared(struct inode *inode);
