@@ -97,6 +97,13 @@ check: modules
 check-faults: modules
 	@$(RUN) tools/testing/faults.sh $(FAULTSFLAGS)
 
+# On a kernel with KASAN, lockdep, kmemleak; SAN=kcsan: with KCSAN and UBSAN.
+SAN ?= debug
+PHONY += check-debug
+check-debug: cache
+	@$(RUN) $(VM)/build --kernel $(SAN) modules -j$(JOBS) $(KVARS)
+	@$(RUN) tools/testing/check.sh --kernel $(SAN) $(CHECKFLAGS) $(PARTS)
+
 #
 # Style
 #
@@ -146,6 +153,9 @@ help:
 	@echo  '  check            - all tests'
 	@echo  '  check-faults     - I/O errors, full volumes, devices that go away; a short run:'
 	@echo  '                     make check-faults FAULTSFLAGS=--quick'
+	@echo  '  check-debug      - the tests that need a guest on a kernel with KASAN, lockdep and'
+	@echo  "                     kmemleak, built once; PARTS='ops races' for some of them,"
+	@echo  '                     SAN=kcsan for a kernel with KCSAN and UBSAN'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'

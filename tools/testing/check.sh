@@ -5,24 +5,29 @@
 #
 # Usage: tools/testing/check.sh [OPTION]... [PART]...
 #
-#   PART        lint unit ops images races regress (all of them)
-#   --fs NAME   test this file system type instead of rvfat, such as vfat
-#   --seconds N time of the parallel test (60)
-#   --ops N     operations in each random sequence
+#   PART          lint unit ops images races regress (all of them)
+#   --fs NAME     test this file system type instead of rvfat, such as vfat
+#   --kernel NAME in guests with this debug kernel (see vm/debug-kernel --help); the
+#                 parts are then detect ops images races regress, in sizes for a slow
+#                 machine
+#   --seconds N   time of the parallel test (60; on a debug kernel 30)
+#   --ops N       operations in each random sequence (3000; 300)
+#   --scale N     size of the tree test, in per cent (100; 10)
 #
-# The last line is "N passed, N failed, N skipped"; it counts lints, host tests and
-# the leaves of the guests' KTAP. Logs are in build/check. `make check` builds the
-# module first.
+# The last line is "N passed, N failed, N skipped"; it counts lints, host tests, the
+# leaves of the guests' KTAP, and for each guest whether its kernel's log is clean.
+# Logs are in build/check or build/NAME/check. `make check` builds the module first,
+# `make check-debug` kernel and module.
 
 # shellcheck source-path=SCRIPTDIR source=vm/lib.sh
 . "$(dirname "$0")/vm/lib.sh"
 cd "$RVFAT_SRC"
 
 PARTS=(lint unit ops images races regress)
-fs=rvfat seconds=60 ops=3000
+fs=rvfat kernel='' seconds='' ops='' scale=''
 while (($#)); do
 	case $1 in
-	--fs | --seconds | --ops)
+	--fs | --kernel | --seconds | --ops | --scale)
 		declare "${1#--}=${2:?}"
 		shift
 		;;
@@ -32,13 +37,24 @@ while (($#)); do
 	esac
 	shift
 done
+LOGS=$RVFAT_SRC/build/check
+run_opts=(--quiet --mem 1500M --idle 300 --timeout 1500)
+size=(--seconds "${seconds:-60}" --ops "${ops:-3000}" --scale "${scale:-100}")
+if [[ -n $kernel ]]; then
+	# KASAN and lockdep under TCG: ten times as slow as the stock kernel.
+	PARTS=(detect ops images races regress)
+	need_cache
+	use_kernel "$kernel"
+	LOGS=$RVFAT_SRC/build/$kernel/check
+	run_opts=(--quiet --kernel "$kernel" --mem 3G --idle 1200 --timeout 5400)
+	size=(--seconds "${seconds:-30}" --ops "${ops:-300}" --scale "${scale:-10}" --patience 8)
+fi
 (($#)) || set -- "${PARTS[@]}"
 for part in "$@"; do
 	[[ " ${PARTS[*]} " == *" $part "* ]] || die "check: no part $part; there are: ${PARTS[*]}" 2
 done
 wanted=" $* "
 
-LOGS=$RVFAT_SRC/build/check
 mkdir -p "$LOGS"
 rm -rf "${LOGS:?}"/*
 passed=0 failed=0 skipped=0
@@ -81,7 +97,7 @@ count_ktap() {
 	if [[ $(tail -n 1 <<<"$list") != end ]]; then
 		say "$1: the report ends early"
 		f=$((f + 1))
-	elif (($3 != 0 && $3 != 4 && f == 0)); then
+	elif (($3 != 0 && $3 != 4 && $3 != VM_EX_LOG && f == 0)); then
 		say "$1: exit status $3"
 		f=$((f + 1))
 	fi
@@ -141,25 +157,32 @@ guest() {
 	done
 	shift
 	if [[ $fs == rvfat ]]; then
-		set -- --module "/src/${VM_OUT:-build/module}/rvfat.ko" "$@"
+		set -- --module "/src/$VM_OUT/rvfat.ko" "$@"
 	else
 		module=(--no-module)
 	fi
 	guest_start[$part]=$(now_ms)
 	say "$part: $*"
-	"$VM_DIR/run" --quiet --mem 1500M --idle 300 --timeout 1500 --job "$LOGS/$part.job" "${module[@]}" "${opts[@]}" -- \
-		/src/build/cargo/debug/rvfat-selftest --fs "$fs" --seconds "$seconds" --ops "$ops" "$@" 2>"$LOGS/$part.err" &
+	"$VM_DIR/run" "${run_opts[@]}" --job "$LOGS/$part.job" "${module[@]}" "${opts[@]}" -- \
+		/src/build/cargo/debug/rvfat-selftest --fs "$fs" "${size[@]}" "$@" 2>"$LOGS/$part.err" &
 	guest_pid[$part]=$!
 }
 
-# harvest PART: wait for a guest and count its tests.
+# harvest PART: wait for a guest and count its tests; one more is its kernel's log.
 harvest() {
 	local part=$1 rc=0
 	[[ -n ${guest_pid[$part]:-} ]] || return 0
 	wait "${guest_pid[$part]}" || rc=$?
-	((rc == 0 || rc == 1 || rc == 4)) || cat "$LOGS/$part.err"
+	((rc == 0 || rc == 1 || rc == 4 || rc == VM_EX_LOG)) || cat "$LOGS/$part.err"
 	cp "$LOGS/$part.job/output" "$LOGS/$part" 2>/dev/null || : >"$LOGS/$part"
 	count_ktap "$part" "$LOGS/$part" "$rc"
+	if [[ -e $LOGS/$part.job/faults ]]; then
+		say "$part: the kernel's log tells of a fault:"
+		cat "$LOGS/$part.job/faults"
+		failed=$((failed + 1)) result+='; kernel log: fault'
+	else
+		passed=$((passed + 1)) result+='; kernel log: clean'
+	fi
 	row "$part" "${guest_start[$part]}"
 }
 

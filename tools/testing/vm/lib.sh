@@ -11,6 +11,7 @@
 #   RVFAT_FLAVOUR  the flavour of Debian's kernel, cloud-amd64
 #   VM_KERNEL      the cache's folder for this kernel (/kernel in the root)
 #   VM_OUT         where the module for it is built, relative to the checkout
+#   VM_TREE        the build tree it is built against, as seen in the root
 
 set -euo pipefail
 
@@ -25,7 +26,7 @@ VM_KERNEL=$RVFAT_CACHE/kernel-$RVFAT_SERIES-$RVFAT_FLAVOUR
 VM_OUT=build/module
 [[ $RVFAT_SERIES-$RVFAT_FLAVOUR == 7.3-cloud-amd64 ]] || VM_OUT+=-$RVFAT_SERIES-$RVFAT_FLAVOUR
 # shellcheck disable=SC2034
-readonly VM_OUT
+VM_TREE=/kernel/build
 export RVFAT_CACHE RVFAT_SERIES RVFAT_FLAVOUR
 
 # enter(1) dies with the process of this number if that is its parent.
@@ -123,6 +124,16 @@ lock_cache() {
 		flock "$1" "$_lock_fd"
 	fi
 	export RVFAT_LOCKED=1
+}
+
+# use_kernel NAME: from here on, instead of Debian's kernel, the one of our own with
+# this name, which is built if need be. It stays as it is while this process runs.
+use_kernel() {
+	local fd
+	"$VM_DIR/debug-kernel" "$1" || exit
+	exec {fd}>>"$VM_KERNEL/$1.lock"
+	flock -s "$fd"
+	VM_TREE=/kernel/$1 VM_OUT=build/$1/${VM_OUT#build/}
 }
 
 # sum STRING...: a short key for stamp files.

@@ -45,6 +45,7 @@ Suites: ops geometry options differ interop badimg enospc parallel lifecycle tre
   --ops N          operations in each sequence
   --seconds N      time of the parallel test
   --scale N        size of the tree test, in per cent
+  --patience N     N times as much time for each test, on a slow kernel
   --module PATH    the module for the lifecycle test";
 
 fn suite(name: &str, cfg: &Config) -> Option<Suite> {
@@ -81,6 +82,7 @@ fn parse() -> (Config, Vec<String>, bool) {
         ops: 3000,
         seconds: 60,
         scale: 100,
+        patience: 1,
         module: None,
         part: (0, 1),
     };
@@ -105,6 +107,7 @@ fn parse() -> (Config, Vec<String>, bool) {
             "--ops" => cfg.ops = number(&value()),
             "--seconds" => cfg.seconds = number(&value()),
             "--scale" => cfg.scale = number(&value()),
+            "--patience" => cfg.patience = number::<u32>(&value()).max(1),
             "--module" => cfg.module = Some(value()),
             "--part" => {
                 let v = value();

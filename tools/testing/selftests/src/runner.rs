@@ -29,6 +29,8 @@ pub struct Config {
     pub ops: usize,
     pub seconds: u64,
     pub scale: usize,
+    /// Multiplies the time limits of the cases.
+    pub patience: u32,
     pub module: Option<String>,
     /// This part of that many, to split a suite between guests.
     pub part: (usize, usize),
@@ -169,13 +171,14 @@ fn fork_case(case: &Case, cfg: &Config) -> Result<Verdict> {
         child(case, cfg, wr);
     }
     drop(wr);
-    let end = Instant::now() + case.limit;
+    let limit = case.limit * cfg.patience;
+    let end = Instant::now() + limit;
     let mut text = Vec::new();
     let mut buf = [0u8; 4096];
     loop {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(timed_out(pid, case));
+            return Ok(timed_out(pid, case, limit));
         }
         let mut p = libc::pollfd {
             fd: rd.as_raw_fd(),
@@ -217,11 +220,11 @@ fn child(case: &Case, cfg: &Config, mut wr: std::fs::File) -> ! {
     std::process::exit(0);
 }
 
-fn timed_out(pid: i32, case: &Case) -> Verdict {
+fn timed_out(pid: i32, case: &Case, limit: Duration) -> Verdict {
     // SAFETY: signals the process group of our own child.
     unsafe { libc::kill(-pid, libc::SIGKILL) };
     let stack = std::fs::read_to_string(format!("/proc/{pid}/stack")).unwrap_or_default();
-    let mut why = format!("not done after {} s\n{stack}", case.limit.as_secs());
+    let mut why = format!("not done after {} s\n{stack}", limit.as_secs());
     for _ in 0..50 {
         let mut status = 0;
         // SAFETY: `status` lives across the call; the pid is our child's.
