@@ -295,11 +295,11 @@ fn root_full(bits: u32, fs: &str) -> Result<()> {
     }
     let before = Snap::of(&v.mp)?.timeless();
     let tries: [(&str, Res<()>); 5] = [
-        ("create", sys::create(&v.p("more")).map(drop)),
-        ("mkdir", sys::mkdir(&v.p("more"))),
-        ("rename", sys::rename(&v.p("d/file"), &v.p("more"), 0)),
+        ("create", sys::create(&v.p("MORE")).map(drop)),
+        ("mkdir", sys::mkdir(&v.p("MORE"))),
+        ("rename", sys::rename(&v.p("d/file"), &v.p("MORE"), 0)),
         ("rename of a directory", {
-            sys::rename(&v.p("d/sub"), &v.p("more"), 0)
+            sys::rename(&v.p("d/sub"), &v.p("MORE"), 0)
         }),
         ("rename to a longer name", {
             sys::rename(&v.p("R0"), &v.p("A name of two slots"), 0)
@@ -312,7 +312,7 @@ fn root_full(bits: u32, fs: &str) -> Result<()> {
         bail!("ENOSPC, but {d}");
     }
     sys::unlink(&v.p("R0"))?;
-    sys::mkdir(&v.p("more")).context("mkdir with room")?;
+    sys::mkdir(&v.p("MORE")).context("mkdir with room")?;
     v.umount()?;
     fsck(&v.image.path)
 }
