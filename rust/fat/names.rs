@@ -48,15 +48,19 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Loads the character sets that the options name. `EINVAL` when there is none of that name.
-    pub(crate) fn new(options: &Options) -> Result<Self> {
+    /// Loads the character sets that the options of the volume on `device` name. `EINVAL` when there
+    /// is none of that name.
+    pub(crate) fn new(device: &str, options: &Options) -> Result<Self> {
         let codepage = CString::try_from_fmt(fmt!("cp{}", options.codepage))?;
         let disk = Nls::load(&codepage).ok_or_else(|| {
-            pr_err!("codepage {} not found\n", lossy(&codepage));
+            pr_err!("({device}) codepage {} not found\n", lossy(&codepage));
             EINVAL
         })?;
         let io = Nls::load(&options.iocharset).ok_or_else(|| {
-            pr_err!("IO charset {} not found\n", lossy(&options.iocharset));
+            pr_err!(
+                "({device}) IO charset {} not found\n",
+                lossy(&options.iocharset)
+            );
             EINVAL
         })?;
         let mut fold = [0u8; 256];

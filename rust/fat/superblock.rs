@@ -56,7 +56,7 @@ impl MountOps for Fat {
             disk.set_read_only();
         }
         new.set_limits(MAGIC, geo.max_file_size(), 1, time::range(options.tz()));
-        let names = Names::new(&options)?;
+        let names = Names::new(disk.name(), &options)?;
         let table = Table::new(FreeMap::new(geo.max_cluster(), free, next)?);
         Ok(VolumeData::new(geo, options, names, table))
     }
