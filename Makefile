@@ -70,7 +70,7 @@ DISK ?= 4G
 VMFLAGS ?=
 GUEST = $(VM)/run --scratch $(DISK),fat=32,cache=directsync --mount $(VMFLAGS)
 
-PHONY += vm shell demo check check-crash check-debug check-faults bench unit fuzz
+PHONY += vm shell demo check check-crash check-debug check-faults check-mutations bench unit fuzz
 ifneq ($(filter vm,$(MAKECMDGOALS)),)
 ifeq ($(value CMD),)
 $(error make vm needs CMD='command')
@@ -112,6 +112,10 @@ check-debug: cache
 
 check-faults: modules
 	@$(RUN) tools/testing/faults.sh $(FAULTSFLAGS)
+
+# Do the tests notice a broken driver?
+check-mutations: modules
+	@$(RUN) tools/testing/mutations.sh $(MUTATIONFLAGS)
 
 #
 # Style
@@ -169,6 +173,7 @@ help:
 	@echo  '                     SAN=kcsan for a kernel with KCSAN and UBSAN'
 	@echo  '  check-faults     - I/O errors, full volumes, devices that go away; a short run:'
 	@echo  '                     make check-faults FAULTSFLAGS=--quick'
+	@echo  '  check-mutations  - whether the tests notice when the driver is broken on purpose'
 	@echo  ''
 	@echo  'Cache (without KDIR):'
 	@echo  '  cache            - fill it'
