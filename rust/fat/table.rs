@@ -111,14 +111,17 @@ struct Blocks {
 impl Blocks {
     fn read(vol: &Volume, touched: &RangeSet) -> Result<Self> {
         let mut list = KVVec::new();
+        let mut ahead = 0;
+        let bits = vol.geo.sector_bits();
         for (start, end) in touched.iter() {
-            let first = vol.fat_block(vol.geo.active_fat(), start);
-            if !vol.disk.is_cached(first) {
-                vol.disk.read_ahead(first, end - start);
-            }
             for block in start..end {
-                let bh = vol.disk.bread(vol.fat_block(vol.geo.active_fat(), block))?;
-                list.push((block, bh), GFP_KERNEL)?;
+                let on_disk = vol.fat_block(vol.geo.active_fat(), block);
+                if block >= ahead && !vol.disk.is_cached(on_disk) {
+                    // What follows will be needed soon.
+                    ahead = end.max(block + (READ_AHEAD >> bits));
+                    vol.read_ahead_fat(block << bits, ahead << bits);
+                }
+                list.push((block, vol.disk.bread(on_disk)?), GFP_KERNEL)?;
             }
         }
         Ok(Self { list })
