@@ -56,18 +56,26 @@ struct Window {
 }
 
 impl Window {
-    /// Returns whether that changed anything.
-    fn set(&mut self, index: u32, free: bool) -> bool {
-        let (word, bit) = (index as usize / 64, 1u64 << (index % 64));
-        let Some(word) = self.bits.get_mut(word) else {
-            return false;
-        };
-        let changes = (*word & bit != 0) != free;
-        if changes {
-            *word ^= bit;
-            self.free = if free { self.free + 1 } else { self.free - 1 };
+    /// Sets the bits of `start..end`; returns how many of them changed.
+    fn set(&mut self, start: u32, end: u32, free: bool) -> u32 {
+        let mut changed = 0;
+        let mut at = start;
+        while at < end {
+            let next = ((at / 64 + 1) * 64).min(end);
+            let mask = (u64::MAX >> (64 - (next - at))) << (at % 64);
+            if let Some(word) = self.bits.get_mut(at as usize / 64) {
+                let new = if free { *word | mask } else { *word & !mask };
+                changed += (*word ^ new).count_ones();
+                *word = new;
+            }
+            at = next;
         }
-        changes
+        self.free = if free {
+            self.free + changed
+        } else {
+            self.free - changed
+        };
+        changed
     }
 
     /// The first index from `from` on whose bit is `free`.
@@ -182,12 +190,17 @@ impl FreeMap {
     fn mark(&mut self, run: &Run, free: bool) {
         // On a broken volume, two chains may have shared clusters that are freed twice.
         let mut changed = 0u32;
-        for n in run.first.get()..run.end() {
-            changed += match self.windows.get_mut((n / WINDOW) as usize) {
-                Some(Some(window)) => u32::from(window.set(n % WINDOW, free)),
+        let mut at = run.first.get();
+        while at < run.end() {
+            let index = at / WINDOW;
+            let next = ((index + 1) * WINDOW).min(run.end());
+            let base = index * WINDOW;
+            changed += match self.windows.get_mut(index as usize) {
+                Some(Some(window)) => window.set(at - base, next - base, free),
                 // Not looked at yet: what FSINFO said is all there is.
-                _ => 1,
+                _ => next - at,
             };
+            at = next;
         }
         if let Some(count) = &mut self.free {
             *count = if free {
@@ -409,7 +422,7 @@ fn load(vol: &Volume, index: u32) -> Result<KBox<Window>> {
     let last = first.saturating_add(WINDOW - 1).min(vol.geo.max_cluster());
     let mut note = |n: u32, free: bool| {
         if free && n >= 2 && n >= first && n <= last {
-            window.set(n - first, true);
+            window.set(n - first, n - first + 1, true);
         }
     };
     let ty = vol.geo.fat_type();

@@ -294,10 +294,7 @@ impl Volume {
 
     /// One flush between two steps, where the device could reorder them.
     fn barrier(&self) -> Result {
-        if self.disk.has_write_cache() {
-            self.disk.flush()?;
-        }
-        Ok(())
+        self.disk.flush()
     }
 
     /// Step 3. What follows it depends on what was registered before.

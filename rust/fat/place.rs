@@ -199,10 +199,7 @@ fn grow(dir: &Inode<Fat>, end: u64, bytes: u64) -> Result {
                 cluster = c.checked_add(1);
             }
         }
-        if vol.disk.has_write_cache() {
-            vol.disk.flush()?;
-        }
-        Ok(())
+        vol.disk.flush()
     })();
     if let Err(e) = zeroed {
         expand::give_back(vol, &runs);

@@ -116,12 +116,18 @@ impl Blocks {
         for (start, end) in touched.iter() {
             for block in start..end {
                 let on_disk = vol.fat_block(vol.geo.active_fat(), block);
-                if block >= ahead && !vol.disk.is_cached(on_disk) {
-                    // What follows will be needed soon.
-                    ahead = end.max(block + (READ_AHEAD >> bits));
-                    vol.read_ahead_fat(block << bits, ahead << bits);
-                }
-                list.push((block, vol.disk.bread(on_disk)?), GFP_KERNEL)?;
+                let bh = match vol.disk.cached(on_disk) {
+                    Some(bh) => bh,
+                    None => {
+                        if block >= ahead {
+                            // What follows will be needed soon.
+                            ahead = end.max(block + (READ_AHEAD >> bits));
+                            vol.read_ahead_fat(block << bits, ahead << bits);
+                        }
+                        vol.disk.bread(on_disk)?
+                    }
+                };
+                list.push((block, bh), GFP_KERNEL)?;
             }
         }
         Ok(Self { list })

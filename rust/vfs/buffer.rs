@@ -44,12 +44,6 @@ impl BufferHead {
         unsafe { (*self.as_ptr()).b_blocknr }
     }
 
-    /// Whether the bytes are valid: read, or written whole.
-    pub(crate) fn is_uptodate(&self) -> bool {
-        // SAFETY: By the type invariant the buffer is live.
-        unsafe { bindings::buffer_uptodate(self.as_ptr()) }
-    }
-
     /// Bytes in the block.
     pub(crate) fn size(&self) -> usize {
         // SAFETY: By the type invariant the buffer is live and its size fixed.

@@ -97,19 +97,23 @@ impl Disk {
 
     /// Reads a block. `EIO` when it can't be read or lies outside the device.
     pub(crate) fn bread(&self, block: u64) -> Result<BufferHead> {
-        let bh = self.getblk(block)?;
-        if bh.is_valid() {
+        if let Some(bh) = self.cached(block) {
             return Ok(bh);
         }
         // SAFETY: By the type invariant the superblock is alive; the result carries a reference.
         unsafe { BufferHead::from_raw(bindings::sb_bread(self.as_ptr(), block)) }.ok_or(EIO)
     }
 
+    /// A block, if it is in memory and valid.
+    pub(crate) fn cached(&self, block: u64) -> Option<BufferHead> {
+        // SAFETY: By the type invariant the superblock is alive; the result carries a reference.
+        let bh = unsafe { BufferHead::from_raw(bindings::sb_find_get_block(self.as_ptr(), block)) };
+        bh.filter(BufferHead::is_valid)
+    }
+
     /// Whether a block is in memory and valid.
     pub(crate) fn is_cached(&self, block: u64) -> bool {
-        // SAFETY: As in `bread`.
-        let bh = unsafe { BufferHead::from_raw(bindings::sb_find_get_block(self.as_ptr(), block)) };
-        bh.is_some_and(|bh| bh.is_uptodate())
+        self.cached(block).is_some()
     }
 
     /// Gets a block that will be overwritten whole, without reading it. `EIO` when it lies
@@ -159,6 +163,9 @@ impl Disk {
 
     /// Makes the device's write cache durable. Costs nothing on a write-through device.
     pub(crate) fn flush(&self) -> Result {
+        if !self.has_write_cache() {
+            return Ok(());
+        }
         // SAFETY: By the type invariant the device is open.
         to_result(unsafe { bindings::blkdev_issue_flush(self.bdev()) })
     }
