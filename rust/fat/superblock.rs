@@ -91,7 +91,8 @@ impl MountOps for Fat {
         let vol = sb.volume();
         if vol
             .settle_inodes()
-            .and_then(|()| vol.commit(false))
+            // The FAT blocks of freed clusters, too: there may be no other commit for long.
+            .and_then(|()| vol.settle())
             .is_err()
         {
             vol.warn(fmt!("not all changes could be written"));

@@ -156,7 +156,7 @@ impl Disk {
     }
 
     /// Whether the device has a volatile write cache.
-    pub(crate) fn has_write_cache(&self) -> bool {
+    fn has_write_cache(&self) -> bool {
         // SAFETY: By the type invariant the device is open.
         unsafe { bindings::bdev_write_cache(self.bdev()) }
     }
