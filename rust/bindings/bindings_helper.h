@@ -43,6 +43,7 @@ static const unsigned int RVFAT_CONST_GFP_KERNEL = GFP_KERNEL;
 static const unsigned int RVFAT_CONST_GFP_MOVABLE = __GFP_MOVABLE;
 static const unsigned int RVFAT_CONST_GFP_NOFAIL = __GFP_NOFAIL;
 static const unsigned int RVFAT_CONST_REQ_SYNC = REQ_SYNC;
+static const unsigned int RVFAT_CONST_REQ_OP_WRITE = REQ_OP_WRITE;
 static const unsigned int RVFAT_CONST_SLAB_FLAGS =
 	SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT;
 static const unsigned int RVFAT_CONST_I_DIRTY = I_DIRTY;

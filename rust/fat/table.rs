@@ -298,7 +298,7 @@ impl Volume {
                 blocks.push(mirror, GFP_KERNEL)?;
             }
         }
-        BufferHead::sync_all(blocks.iter())?;
+        self.disk.write_blocks(&blocks)?;
         self.table.lock().changed.retain(|c| c.seq > seq);
         Ok(seq)
     }

@@ -51,3 +51,8 @@ void rvfat_helper_clear_buffer_write_io_error(struct buffer_head *bh)
 {
 	clear_buffer_write_io_error(bh);
 }
+
+bool rvfat_helper_bio_add_bh(struct bio *bio, struct buffer_head *bh)
+{
+	return bio_add_folio(bio, bh->b_folio, bh->b_size, bh_offset(bh));
+}

@@ -34,6 +34,7 @@ struct buffer_head *rvfat_helper_sb_bread(struct super_block *sb, sector_t block
 struct buffer_head *rvfat_helper_sb_getblk(struct super_block *sb, sector_t block);
 struct buffer_head *rvfat_helper_sb_find_get_block(struct super_block *sb, sector_t block);
 void rvfat_helper_get_bh(struct buffer_head *bh);
+bool rvfat_helper_bio_add_bh(struct bio *bio, struct buffer_head *bh);
 void rvfat_helper_lock_buffer(struct buffer_head *bh);
 void rvfat_helper_wait_on_buffer(struct buffer_head *bh);
 bool rvfat_helper_buffer_uptodate(struct buffer_head *bh);

@@ -34,7 +34,7 @@ impl BufferHead {
         NonNull::new(ptr).map(Self)
     }
 
-    fn as_ptr(&self) -> *mut bindings::buffer_head {
+    pub(super) fn as_ptr(&self) -> *mut bindings::buffer_head {
         self.0.as_ptr()
     }
 

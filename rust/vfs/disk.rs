@@ -6,7 +6,7 @@
 //! [`include/linux/buffer_head.h`](srctree/include/linux/buffer_head.h)
 
 use super::bindings;
-use super::BufferHead;
+use super::{BufferHead, Plug};
 use core::ptr::NonNull;
 use kernel::{error::from_err_ptr, error::to_result, prelude::*};
 
@@ -147,6 +147,22 @@ impl Disk {
         }
     }
 
+    /// Writes the bytes of the blocks as they are in memory, and waits once; returns the first error.
+    /// Neighbours in ascending order go out in requests as large as the device takes. Whether the
+    /// buffers are dirty does not matter and does not change: they must have no other writer.
+    pub(crate) fn write_blocks(&self, blocks: &[BufferHead]) -> Result {
+        let mut writes = Writes {
+            disk: self,
+            last: core::ptr::null_mut(),
+        };
+        Plug::run(|| {
+            for run in blocks.chunk_by(|a, b| a.block().checked_add(1) == Some(b.block())) {
+                writes.add(run);
+            }
+            writes.wait()
+        })
+    }
+
     /// A cursor for reading many small pieces of the device in ascending order.
     pub(crate) fn cursor(&self) -> DeviceCursor<'_> {
         DeviceCursor {
@@ -212,6 +228,68 @@ impl Disk {
     pub(crate) fn may_log(&self) -> bool {
         // SAFETY: By the type invariant the superblock is alive.
         unsafe { bindings::ratelimit(self.as_ptr()) != 0 }
+    }
+}
+
+/// Most blocks in one write: what a bio can have without more memory for its list.
+const MAX_BIO_BLOCKS: usize = bindings::BIO_MAX_VECS as usize;
+
+/// Writes under way, each chained to the next.
+///
+/// # Invariants
+///
+/// `last` is null or a bio that is not submitted yet and owned by the value; all others are
+/// submitted, and it ends after them.
+struct Writes<'a> {
+    disk: &'a Disk,
+    last: *mut bindings::bio,
+}
+
+impl Writes<'_> {
+    /// Adds a run of neighbours.
+    fn add(&mut self, mut run: &[BufferHead]) {
+        let shift = self
+            .disk
+            .block_bits()
+            .saturating_sub(bindings::SECTOR_SHIFT);
+        while let Some(first) = run.first() {
+            // SAFETY: By `Disk`'s invariant the device is open. `last` is ours to submit, which
+            // this does. With these flags the allocation does not fail. The blocks' memory stays
+            // as long as the caller's references, which are there until `wait` is over.
+            let added = unsafe {
+                let bio = bindings::blk_next_bio(
+                    self.last,
+                    self.disk.bdev(),
+                    run.len().min(MAX_BIO_BLOCKS) as u32,
+                    bindings::REQ_OP_WRITE | bindings::REQ_SYNC,
+                    bindings::GFP_NOFS,
+                );
+                (*bio).bi_iter.bi_sector = first.block() << shift;
+                // INVARIANT: The new bio is ours, and the one before it was submitted.
+                self.last = bio;
+                run.iter()
+                    .take_while(|bh| bindings::bio_add_bh(bio, bh.as_ptr()))
+                    .count()
+            };
+            // A new bio has room for a block at least.
+            run = run.get(added.max(1)..).unwrap_or(&[]);
+        }
+    }
+
+    /// Waits for all.
+    fn wait(&mut self) -> Result {
+        if self.last.is_null() {
+            return Ok(());
+        }
+        // SAFETY: By the type invariant the bio is ours and not submitted. It ends after the others,
+        // with the first error, and is freed here.
+        to_result(unsafe {
+            let result = bindings::submit_bio_wait(self.last);
+            bindings::bio_put(self.last);
+            // INVARIANT: Nothing is under way.
+            self.last = core::ptr::null_mut();
+            result
+        })
     }
 }
 
