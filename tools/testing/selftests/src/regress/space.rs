@@ -14,6 +14,7 @@ pub const TESTS: &[Test] = &[
     ("pending_cut", 60, pending_cut),
     ("short_write", 60, short_write),
     ("short_direct_write", 60, short_direct_write),
+    ("source_ends", 60, source_ends),
     ("discard", 60, discard),
 ];
 
@@ -49,6 +50,33 @@ fn pending_cut(cfg: &Config) -> Result<()> {
     verify(&v)?;
     v.remount()?;
     verify(&v)?;
+    v.finish()
+}
+
+/// A write whose source can be read in part only takes the space for all of it first. What
+/// it doesn't use is free again at once, and what was allocated before it stays.
+fn source_ends(cfg: &Config) -> Result<()> {
+    const CLUSTER: u64 = 2048;
+    let mut v = fresh(cfg, &geom(16, 16, CLUSTER as u32), "")?;
+    let data = stamp(4, 0, 3000);
+    let source = sys::Cliff::new(&data)?;
+    for before in [0, 8 * CLUSTER] {
+        let name = v.p(&format!("f{before}"));
+        let f = sys::create(&name)?;
+        if before > 0 {
+            sys::fallocate(&f, libc::FALLOC_FL_KEEP_SIZE, 0, before as i64)?;
+        }
+        let free = free_bytes(&v)? + before;
+        same!(
+            source.write_to(&f, 1 << 20, 0)?,
+            data.len(),
+            "bytes written"
+        );
+        let want = before.max(2 * CLUSTER);
+        same!(sys::fstat(&f)?.blocks * 512, want, "space of the file");
+        same!(free - free_bytes(&v)?, want, "space taken from the volume");
+        bytes(&std::fs::read(&name)?, &data, "what was written")?;
+    }
     v.finish()
 }
 
