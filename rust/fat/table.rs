@@ -120,8 +120,10 @@ impl Blocks {
                     Some(bh) => bh,
                     None => {
                         if block >= ahead {
-                            // What follows will be needed soon.
-                            ahead = end.max(block + (READ_AHEAD >> bits));
+                            // To the end of a window: what follows will be needed soon, and
+                            // windows don't overlap.
+                            let window = READ_AHEAD >> bits;
+                            ahead = end.max((block / window + 1) * window);
                             vol.read_ahead_fat(block << bits, ahead << bits);
                         }
                         vol.disk.bread(on_disk)?
