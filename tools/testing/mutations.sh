@@ -41,11 +41,18 @@ DIR=$RVFAT_SRC/build/mutations
 COPY=$DIR/src
 passed=0 failed=0 skipped=0
 
+# The driver as it is. Its files are newer than what was built from others.
+restore() {
+	rm -rf "$COPY/rust"
+	cp -r rust "$COPY/"
+}
+
 # The tree without what was built, and the programs that run in guests.
 copy_tree() {
 	mkdir -p "$COPY"
 	rm -rf "$COPY"/{rust,tools}
 	tar -c --exclude=./build --exclude=./.git . | tar -x -C "$COPY"
+	restore
 	mkdir -p "$COPY/build"
 	"$COPY/tools/testing/vm/enter" cargo build -q \
 		--manifest-path tools/testing/selftests/Cargo.toml >"$DIR/selftests.log" 2>&1 ||
@@ -118,8 +125,7 @@ mutation() {
 			failed=$((failed + 1))
 		fi
 	fi
-	rm -rf "$COPY/rust"
-	cp -a rust "$COPY/"
+	restore
 }
 
 # Each test on the driver as it is.
