@@ -118,6 +118,12 @@ impl Drop for Map {
     }
 }
 
+/// Keeps all memory of this process, its program too, where it is: no page has to be read.
+pub fn lock_memory() -> Res<()> {
+    // SAFETY: changes nothing but what may be paged out.
+    check(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) }).map(drop)
+}
+
 /// Bytes behind which there is no memory.
 pub struct Cliff {
     map: Map,
