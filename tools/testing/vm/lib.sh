@@ -133,6 +133,7 @@ use_kernel() {
 	"$VM_DIR/debug-kernel" "$1" || exit
 	exec {fd}>>"$VM_KERNEL/$1.lock"
 	flock -s "$fd"
+	# shellcheck disable=SC2034
 	VM_TREE=/kernel/$1 VM_OUT=build/$1/${VM_OUT#build/}
 }
 
