@@ -41,7 +41,7 @@ LOGS=$RVFAT_SRC/build/check
 run_opts=(--quiet --mem 1500M --idle 300 --timeout 1500)
 size=(--seconds "${seconds:-60}" --ops "${ops:-3000}" --scale "${scale:-100}")
 if [[ -n $kernel ]]; then
-	# KASAN and lockdep under TCG: ten times as slow as the stock kernel.
+	# KASAN and lockdep under TCG are slow.
 	PARTS=(detect ops images races regress)
 	need_cache
 	use_kernel "$kernel"
