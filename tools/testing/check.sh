@@ -41,7 +41,7 @@ LOGS=$RVFAT_SRC/build/check
 run_opts=(--quiet --mem 1500M --idle 300 --timeout 1500)
 size=(--seconds "${seconds:-60}" --ops "${ops:-3000}" --scale "${scale:-100}")
 if [[ -n $kernel ]]; then
-	# KASAN and lockdep under TCG: ten times as slow as the stock kernel.
+	# KASAN and lockdep under TCG are slow.
 	PARTS=(detect ops images races regress)
 	need_cache
 	use_kernel "$kernel"
@@ -186,6 +186,32 @@ harvest() {
 	row "$part" "${guest_start[$part]}"
 }
 
+# Are the faults noticed that a guest makes on purpose?
+part_detect() {
+	local t rc=0 text p=0 f=0
+	t=$(now_ms)
+	say "detect"
+	"$VM_DIR/run" "${run_opts[@]}" --no-module --job "$LOGS/detect.job" -- \
+		/src/tools/testing/vm/guest/provoke >/dev/null 2>"$LOGS/detect.err" || rc=$?
+	while read -r text; do
+		if grep -Fqs -- "$text" "$LOGS/detect.job/fault-lines"; then
+			p=$((p + 1))
+		else
+			f=$((f + 1))
+			say "detect: overlooked, or not made: $text"
+		fi
+	done <"$LOGS/detect.job/output"
+	# They are no use if the run passes all the same.
+	if ((rc != VM_EX_LOG || p + f < 5)); then
+		f=$((f + 1))
+		say "detect: exit status $rc"
+		tail -n 20 "$LOGS/detect.err" >&2
+	fi
+	passed=$((passed + p)) failed=$((failed + f))
+	result="$p passed, $f failed, 0 skipped"
+	row detect "$t"
+}
+
 part_guests() {
 	local t rc=0 file
 	t=$(now_ms)
@@ -220,6 +246,7 @@ part_guests() {
 start=$(now_ms)
 [[ $wanted != *" lint "* ]] || part_lint
 [[ $wanted != *" unit "* ]] || part_unit
+[[ $wanted != *" detect "* ]] || part_detect
 [[ $wanted != *" ops "* && $wanted != *" images "* && $wanted != *" races "* && $wanted != *" regress "* ]] || part_guests
 
 printf '%s\n' '' 'part         time  tests'

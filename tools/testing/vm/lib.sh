@@ -133,7 +133,6 @@ use_kernel() {
 	"$VM_DIR/debug-kernel" "$1" || exit
 	exec {fd}>>"$VM_KERNEL/$1.lock"
 	flock -s "$fd"
-	# For the scripts that source this one.
 	# shellcheck disable=SC2034
 	VM_TREE=/kernel/$1 VM_OUT=build/$1/${VM_OUT#build/}
 }
