@@ -57,11 +57,11 @@ fn pending_cut(cfg: &Config) -> Result<()> {
 /// it doesn't use is free again at once, and what was allocated before it stays.
 fn source_ends(cfg: &Config) -> Result<()> {
     const CLUSTER: u64 = 2048;
-    let mut v = fresh(cfg, &geom(16, 16, CLUSTER as u32), "")?;
+    let v = fresh(cfg, &geom(16, 16, CLUSTER as u32), "")?;
     let data = stamp(4, 0, 3000);
     let source = sys::Cliff::new(&data)?;
     for before in [0, 8 * CLUSTER] {
-        let name = v.p(&format!("f{before}"));
+        let name = v.p(format!("f{before}"));
         let f = sys::create(&name)?;
         if before > 0 {
             sys::fallocate(&f, libc::FALLOC_FL_KEEP_SIZE, 0, before as i64)?;
