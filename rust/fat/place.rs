@@ -2,15 +2,15 @@
 
 //! Adding an entry to a directory: finding room for it, and making some.
 //!
-//! One block is what reaches the disk whole. So an entry is placed within one block where that can
-//! be done; what is left free at a block's end serves for shorter names. An entry that spans blocks
-//! gets its 8.3 slot last: a power cut leaves slots that mean nothing, not a file with half a name.
+//! One block is what reaches the disk whole. Where operations on the directory are synchronous, an
+//! entry that spans blocks gets its 8.3 slot last: a power cut leaves slots that mean nothing, not a
+//! file with half a name.
 
 use crate::ondisk::{Cluster, SlotKind, DIRENT_SIZE};
 use crate::vfs::{BufferHead, Inode, NofsScope};
 use kernel::prelude::*;
 
-use super::dir::{self, write_slots, DirReader, Location, MAX_DIR_BYTES, SLOT};
+use super::dir::{write_slots, DirReader, Location, MAX_DIR_BYTES, SLOT};
 use super::find::{self, slot_number};
 use super::namei::Slots;
 use super::node::is_root;
@@ -22,51 +22,29 @@ struct Room {
     first: u64,
     /// Slots that are there; the rest have to be made.
     have: u64,
-    /// The end mark, if it is among them or before them.
-    end_mark: Option<u64>,
+    /// Whether the end mark is among them.
+    over_end: bool,
 }
 
 /// Finds the first place from byte `from` on with `want` free slots in a row, or the free ones at
-/// the end. With `whole`, none that lies in two blocks; `None` if there is only such room.
-fn find_room(
-    reader: &mut DirReader<'_>,
-    from: u64,
-    want: u64,
-    block: u64,
-    whole: bool,
-) -> Result<Option<Room>> {
+/// the end.
+fn find_room(reader: &mut DirReader<'_>, from: u64, want: u64) -> Result<Room> {
     let mut room = Room {
         first: 0,
         have: 0,
-        end_mark: None,
+        over_end: false,
     };
     let mut at = from;
     while room.have < want {
-        if whole && at % block == 0 {
-            room.have = 0;
-        }
+        // Everything behind the end mark is free, whatever it holds.
         match reader.slot(at)?.map(|slot| slot.kind()) {
             None => break,
-            // What is behind the end mark may be anything. In a block of its own it would have to
-            // be cleared before the entry, and the mark moved after it.
-            Some(kind) if whole && room.have == 0 && room.end_mark.is_some() => {
-                if !matches!(kind, SlotKind::End) {
-                    return Ok(None);
-                }
-                room.first = at;
-                room.have = 1;
-            }
-            // Everything behind the end mark is free, whatever it holds.
-            Some(kind)
-                if room.end_mark.is_some() || matches!(kind, SlotKind::End | SlotKind::Deleted) =>
-            {
+            Some(kind) if room.over_end || matches!(kind, SlotKind::End | SlotKind::Deleted) => {
                 if room.have == 0 {
                     room.first = at;
                 }
                 room.have += 1;
-                if matches!(kind, SlotKind::End) {
-                    room.end_mark.get_or_insert(at);
-                }
+                room.over_end |= matches!(kind, SlotKind::End);
             }
             Some(_) => room.have = 0,
         }
@@ -75,7 +53,7 @@ fn find_room(
     if room.have == 0 {
         room.first = at;
     }
-    Ok(Some(room))
+    Ok(room)
 }
 
 /// Adds an entry, its slots in disk order. What it refers to needs the FAT up to change `after`.
@@ -83,40 +61,13 @@ fn find_room(
 pub(crate) fn add(dir: &Inode<Fat>, slots: &Slots, after: u64) -> Result<Location> {
     let count = slots.list.len();
     let want = count as u64;
-    let block = dir.volume().block_bytes();
     let from = u64::from(find::with_index(dir, |index| index.room(count))?) * SLOT;
-    let mut room = None;
-    if want * SLOT <= block {
-        room = find_room(&mut DirReader::new(dir), from, want, block, true)?;
-        if let Some(found) = &room {
-            match extend(dir, found, want) {
-                Err(e) if e == ENOSPC => room = None,
-                result => result?,
-            }
-        }
-    }
-    let room = match room {
-        Some(room) => room,
-        None => {
-            let reader = &mut DirReader::new(dir);
-            let room = find_room(reader, 0, want, block, false)?.ok_or(EIO)?;
-            extend(dir, &room, want)?;
-            room
-        }
-    };
-    fill(dir, &room, slots, after)
-}
-
-/// Makes the slots of `room` that are not there yet.
-fn extend(dir: &Inode<Fat>, room: &Room, want: u64) -> Result {
+    let room = find_room(&mut DirReader::new(dir), from, want)?;
     if room.have < want {
-        grow(
-            dir,
-            room.first + room.have * SLOT,
-            (want - room.have) * SLOT,
-        )?;
+        let end = room.first + room.have * SLOT;
+        grow(dir, end, (want - room.have) * SLOT)?;
     }
-    Ok(())
+    fill(dir, &room, slots, after)
 }
 
 /// Puts an entry into its room.
@@ -137,7 +88,7 @@ fn fill(dir: &Inode<Fat>, room: &Room, slots: &Slots, after: u64) -> Result<Loca
     if reused {
         vol.commit(false)?;
     }
-    if let Some(mark) = room.end_mark {
+    if room.over_end {
         // The end mark moves behind the new entry, if there is anything behind it.
         if let Some(slot) = reader.slot(end)? {
             if !matches!(slot.kind(), SlotKind::End) {
@@ -147,10 +98,6 @@ fn fill(dir: &Inode<Fat>, room: &Room, slots: &Slots, after: u64) -> Result<Loca
                 }
             }
         }
-        for at in (mark..room.first).step_by(DIRENT_SIZE) {
-            let (bh, offset) = reader.place(at)?.ok_or(EIO)?;
-            vol.change_block(bh, 0, |bh| bh.write(offset, &[dir::DELETED]))?;
-        }
     }
     // The slots before the last one's block.
     let last = block_of(end - SLOT) << vol.geo.sector_bits();
@@ -158,7 +105,9 @@ fn fill(dir: &Inode<Fat>, room: &Room, slots: &Slots, after: u64) -> Result<Loca
     let (early, late) = slots.list.split_at_checked(early).ok_or(EIO)?;
     if !early.is_empty() {
         write_slots(&mut reader, room.first, early, after)?;
-        vol.commit(false)?;
+        if dir.is_dirsync() {
+            vol.commit(false)?;
+        }
     }
     write_slots(&mut reader, last.max(room.first), late, after)?;
     let loc = Location::new(reader.pos(end - SLOT)?, room.first, slots.list.len())?;
