@@ -56,6 +56,14 @@ fn find_room(reader: &mut DirReader<'_>, from: u64, want: u64) -> Result<Room> {
     Ok(room)
 }
 
+/// Whether there is room for `count` slots without making the directory longer. The inode lock is
+/// held.
+pub(crate) fn fits(dir: &Inode<Fat>, count: usize) -> Result<bool> {
+    let want = count as u64;
+    let from = u64::from(find::with_index(dir, |index| index.room(count))?) * SLOT;
+    Ok(find_room(&mut DirReader::new(dir), from, want)?.have >= want)
+}
+
 /// Adds an entry, its slots in disk order. What it refers to needs the FAT up to change `after`.
 /// `ENOSPC`. The inode lock is held.
 pub(crate) fn add(dir: &Inode<Fat>, slots: &Slots, after: u64) -> Result<Location> {

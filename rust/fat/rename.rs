@@ -151,8 +151,9 @@ fn settle_links(
     }
 }
 
-/// Adds a further name for a file whose entry holds `content`, and commits it.
-fn add_spare(dir: &Inode<Fat>, content: RawDirent, after: u64) -> Result<Location> {
+/// Adds a further name for a file whose entry holds `content`, and commits it. `None`: the directory
+/// is full, and does not get longer for that.
+fn add_spare(dir: &Inode<Fat>, content: RawDirent, after: u64) -> Result<Option<Location>> {
     let mut name = *b".exchange-00000000";
     loop {
         let random = crate::vfs::random_u32();
@@ -165,11 +166,14 @@ fn add_spare(dir: &Inode<Fat>, content: RawDirent, after: u64) -> Result<Locatio
         }
     }
     let slots = Slots::new(dir, &name, content)?;
+    if !place::fits(dir, slots.list.len())? {
+        return Ok(None);
+    }
     let loc = place::add(dir, &slots, after)?;
     dir.volume()
         .commit(false)
         .inspect_err(|_| undo_add(dir, &loc))?;
-    Ok(loc)
+    Ok(Some(loc))
 }
 
 /// Points the `..` of those inodes that are directories to the directory given with each, if these
@@ -201,7 +205,7 @@ pub(super) fn exchange(
     let mut spare = if together {
         None
     } else {
-        Some(add_spare(dir_b, raw_b, after)?)
+        add_spare(dir_b, raw_b, after)?
     };
     // From here on nobody writes attributes into the entries.
     node::detach(a);
