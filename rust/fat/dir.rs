@@ -29,7 +29,7 @@ pub(crate) const MAX_DIR_BYTES: u64 = 65_536 * SLOT;
 const READ_AHEAD: u64 = 128;
 
 /// First byte of the name of a removed entry.
-const DELETED: u8 = 0xe5;
+pub(super) const DELETED: u8 = 0xe5;
 
 /// Where an entry is.
 #[derive(Clone, Copy)]

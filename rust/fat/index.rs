@@ -29,7 +29,8 @@ pub(crate) struct DirIndex {
     cells: KVVec<u64>,
     /// Cells that are not [`EMPTY`].
     used: usize,
-    /// For each number of slots: the first slot at which so many free ones may begin.
+    /// For each number of slots: the first slot at which so many free ones may begin, within one
+    /// block if so many fit.
     rooms: [u32; MAX_SLOTS + 1],
     /// Whether all entries are in it.
     pub(crate) complete: bool,
@@ -163,9 +164,15 @@ impl DirIndex {
     }
 
     /// Notes that the first `slots` free slots in a row, which began at `first`, are in use now.
-    pub(crate) fn took(&mut self, first: u32, slots: usize) {
+    /// Up to `per_block` of them are looked for within a block, longer rows anywhere.
+    pub(crate) fn took(&mut self, first: u32, slots: usize, per_block: usize) {
         let next = first.saturating_add(slots as u32);
-        for room in self.rooms.iter_mut().skip(slots) {
+        let alike = if slots <= per_block {
+            per_block
+        } else {
+            MAX_SLOTS
+        };
+        for room in self.rooms.iter_mut().take(alike + 1).skip(slots) {
             *room = (*room).max(next);
         }
     }

@@ -2,15 +2,15 @@
 
 //! Adding an entry to a directory: finding room for it, and making some.
 //!
-//! One block is what reaches the disk whole. Where operations on the directory are synchronous, an
-//! entry that spans blocks gets its 8.3 slot last: a power cut leaves slots that mean nothing, not a
-//! file with half a name.
+//! One block is what reaches the disk whole. So an entry is placed within one block where that can
+//! be done; what is left free at a block's end serves for shorter names. An entry that spans blocks
+//! gets its 8.3 slot last: a power cut leaves slots that mean nothing, not a file with half a name.
 
 use crate::ondisk::{Cluster, SlotKind, DIRENT_SIZE};
 use crate::vfs::{BufferHead, Inode, NofsScope};
 use kernel::prelude::*;
 
-use super::dir::{write_slots, DirReader, Location, MAX_DIR_BYTES, SLOT};
+use super::dir::{self, write_slots, DirReader, Location, MAX_DIR_BYTES, SLOT};
 use super::find::{self, slot_number};
 use super::namei::Slots;
 use super::node::is_root;
@@ -22,46 +22,88 @@ struct Room {
     first: u64,
     /// Slots that are there; the rest have to be made.
     have: u64,
-    /// Whether the end mark is among them.
-    over_end: bool,
+    /// The end mark, if it is among them or before them.
+    end_mark: Option<u64>,
 }
 
 /// Finds the first place from byte `from` on with `want` free slots in a row, or the free ones at
-/// the end.
-fn find_room(reader: &mut DirReader<'_>, from: u64, want: u64) -> Result<Room> {
+/// the end. With `whole`, none that lies in two blocks; `None` if there is only such room.
+fn find_room(
+    reader: &mut DirReader<'_>,
+    from: u64,
+    want: u64,
+    whole: Option<u64>,
+) -> Result<Option<Room>> {
     let mut room = Room {
         first: 0,
         have: 0,
-        over_end: false,
+        end_mark: None,
     };
     let mut at = from;
     while room.have < want {
+        if whole.is_some_and(|block| at % block == 0) {
+            room.have = 0;
+        }
+        let Some(kind) = reader.slot(at)?.map(|slot| slot.kind()) else {
+            break;
+        };
+        let ends = matches!(kind, SlotKind::End);
+        if room.end_mark.is_some() && room.have == 0 && !ends {
+            // The end mark is in the block before, so only `whole` comes here. What is behind the
+            // mark may be anything; it would have to be cleared before the mark is moved.
+            return Ok(None);
+        }
         // Everything behind the end mark is free, whatever it holds.
-        match reader.slot(at)?.map(|slot| slot.kind()) {
-            None => break,
-            Some(kind) if room.over_end || matches!(kind, SlotKind::End | SlotKind::Deleted) => {
-                if room.have == 0 {
-                    room.first = at;
-                }
-                room.have += 1;
-                room.over_end |= matches!(kind, SlotKind::End);
+        if room.end_mark.is_some() || ends || matches!(kind, SlotKind::Deleted) {
+            if room.have == 0 {
+                room.first = at;
             }
-            Some(_) => room.have = 0,
+            room.have += 1;
+            if ends {
+                room.end_mark.get_or_insert(at);
+            }
+        } else {
+            room.have = 0;
         }
         at += SLOT;
     }
     if room.have == 0 {
         room.first = at;
     }
-    Ok(room)
+    Ok(Some(room))
+}
+
+/// Finds room for `count` slots within one block. `None`: there is none, nor can there be.
+fn find_whole(dir: &Inode<Fat>, count: usize) -> Result<Option<Room>> {
+    let block = dir.volume().block_bytes();
+    let want = count as u64;
+    if want * SLOT > block {
+        return Ok(None);
+    }
+    let from = u64::from(find::with_index(dir, |index| index.room(count))?) * SLOT;
+    find_room(&mut DirReader::new(dir), from, want, Some(block))
+}
+
+/// Finds room for `count` slots that may lie in two or three blocks.
+fn find_anywhere(dir: &Inode<Fat>, count: usize) -> Result<Room> {
+    let want = count as u64;
+    // Where one block could hold the slots, the index knows of such room only.
+    let from = if want * SLOT > dir.volume().block_bytes() {
+        u64::from(find::with_index(dir, |index| index.room(count))?) * SLOT
+    } else {
+        0
+    };
+    find_room(&mut DirReader::new(dir), from, want, None)?.ok_or(EIO)
 }
 
 /// Whether there is room for `count` slots without making the directory longer. The inode lock is
 /// held.
 pub(crate) fn fits(dir: &Inode<Fat>, count: usize) -> Result<bool> {
     let want = count as u64;
-    let from = u64::from(find::with_index(dir, |index| index.room(count))?) * SLOT;
-    Ok(find_room(&mut DirReader::new(dir), from, want)?.have >= want)
+    if find_whole(dir, count)?.is_some_and(|room| room.have >= want) {
+        return Ok(true);
+    }
+    Ok(find_anywhere(dir, count)?.have >= want)
 }
 
 /// Adds an entry, its slots in disk order. What it refers to needs the FAT up to change `after`.
@@ -69,13 +111,25 @@ pub(crate) fn fits(dir: &Inode<Fat>, count: usize) -> Result<bool> {
 pub(crate) fn add(dir: &Inode<Fat>, slots: &Slots, after: u64) -> Result<Location> {
     let count = slots.list.len();
     let want = count as u64;
-    let from = u64::from(find::with_index(dir, |index| index.room(count))?) * SLOT;
-    let room = find_room(&mut DirReader::new(dir), from, want)?;
+    if let Some(room) = find_whole(dir, count)? {
+        match extend(dir, &room, want) {
+            // What is free may still do, in two blocks.
+            Err(e) if e == ENOSPC => {}
+            result => return result.and_then(|()| fill(dir, &room, slots, after)),
+        }
+    }
+    let room = find_anywhere(dir, count)?;
+    extend(dir, &room, want)?;
+    fill(dir, &room, slots, after)
+}
+
+/// Makes the slots of `room` that are not there yet.
+fn extend(dir: &Inode<Fat>, room: &Room, want: u64) -> Result {
     if room.have < want {
         let end = room.first + room.have * SLOT;
         grow(dir, end, (want - room.have) * SLOT)?;
     }
-    fill(dir, &room, slots, after)
+    Ok(())
 }
 
 /// Puts an entry into its room.
@@ -96,7 +150,7 @@ fn fill(dir: &Inode<Fat>, room: &Room, slots: &Slots, after: u64) -> Result<Loca
     if reused {
         vol.commit(false)?;
     }
-    if room.over_end {
+    if let Some(mark) = room.end_mark {
         // The end mark moves behind the new entry, if there is anything behind it.
         if let Some(slot) = reader.slot(end)? {
             if !matches!(slot.kind(), SlotKind::End) {
@@ -106,6 +160,10 @@ fn fill(dir: &Inode<Fat>, room: &Room, slots: &Slots, after: u64) -> Result<Loca
                 }
             }
         }
+        for at in (mark..room.first).step_by(DIRENT_SIZE) {
+            let (bh, offset) = reader.place(at)?.ok_or(EIO)?;
+            vol.change_block(bh, 0, |bh| bh.write(offset, &[dir::DELETED]))?;
+        }
     }
     // The slots before the last one's block.
     let last = block_of(end - SLOT) << vol.geo.sector_bits();
@@ -113,14 +171,13 @@ fn fill(dir: &Inode<Fat>, room: &Room, slots: &Slots, after: u64) -> Result<Loca
     let (early, late) = slots.list.split_at_checked(early).ok_or(EIO)?;
     if !early.is_empty() {
         write_slots(&mut reader, room.first, early, after)?;
-        if dir.is_dirsync() {
-            vol.commit(false)?;
-        }
+        vol.commit(false)?;
     }
     write_slots(&mut reader, last.max(room.first), late, after)?;
     let loc = Location::new(reader.pos(end - SLOT)?, room.first, slots.list.len())?;
     find::update_index(dir, &mut reader, &loc, |index, record, names| {
-        index.took(slot_number(loc.first()), slots.list.len());
+        let per_block = (vol.block_bytes() / SLOT) as usize;
+        index.took(slot_number(loc.first()), slots.list.len(), per_block);
         find::note(dir, index, record, names)
     });
     Ok(loc)

@@ -223,6 +223,7 @@ pub(super) fn exchange(
             spare = None;
         } else {
             replace_content(dir_a, &loc_a, &raw_b, after)?;
+            set_parents(&[(a, dir_b), (b, dir_a)])?;
         }
         touch(dir_a, now);
         touch(dir_b, now);

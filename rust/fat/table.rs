@@ -3,8 +3,8 @@
 //! The file allocation table: reading entries, changing them, writing the changed blocks.
 //!
 //! All changes go through [`Table::apply`]: it reads every block it needs first, so it either
-//! changes all or nothing. The table keeps the changed blocks. [`Volume::sync_fat`] copies them to the
-//! mirrors, and submits those of the active FAT and of all mirrors before it waits for the first.
+//! changes all or nothing. The table keeps the changed blocks. [`Volume::sync_fat`] submits
+//! them for the active FAT and all mirrors before it waits for the first.
 
 use crate::ondisk::{fat, Cluster, FatEntry, FatType};
 use crate::vfs::{BufferHead, DeviceCursor};
@@ -244,7 +244,7 @@ impl Volume {
     }
 
     /// The FAT copies that follow the active one; none when mirroring is switched off.
-    fn mirrors(&self) -> impl Iterator<Item = u8> + Clone + '_ {
+    fn mirrors(&self) -> impl Iterator<Item = u8> + '_ {
         let copies = if self.geo.mirroring() {
             self.geo.fats()
         } else {
@@ -279,28 +279,26 @@ impl Volume {
     /// the number of the last change that is on disk then. On error all has to be written again.
     /// The caller holds the commit lock, so that nobody takes blocks on their way for written.
     pub(crate) fn sync_fat(&self) -> Result<u64> {
-        let (mut blocks, changed, seq) = {
+        let (blocks, seq) = {
             let table = self.table.lock();
-            let copies = self.mirrors().count() + 1;
-            let mut blocks = KVVec::with_capacity(table.changed.len() * copies, GFP_KERNEL)?;
-            let mut changed = KVVec::with_capacity(table.changed.len(), GFP_KERNEL)?;
+            let mut blocks = KVVec::with_capacity(table.changed.len(), GFP_KERNEL)?;
             for c in &table.changed {
                 blocks.push(c.bh.clone(), GFP_KERNEL)?;
-                changed.push(c.block, GFP_KERNEL)?;
             }
-            (blocks, changed, table.seq)
+            (blocks, table.seq)
         };
-        if changed.is_empty() {
+        if blocks.is_empty() {
             return Ok(seq);
         }
+        // The mirrors get the same bytes from the same memory.
+        let mut distances = KVVec::with_capacity(self.geo.fats().into(), GFP_KERNEL)?;
+        let active = self.fat_block(self.geo.active_fat(), 0);
+        distances.push(0, GFP_KERNEL)?;
         for copy in self.mirrors() {
-            for (i, &block) in changed.iter().enumerate() {
-                let mirror = self.disk.getblk(self.fat_block(copy, block))?;
-                mirror.copy_from(blocks.get(i).ok_or(EIO)?);
-                blocks.push(mirror, GFP_KERNEL)?;
-            }
+            let distance = self.fat_block(copy, 0).wrapping_sub(active) as i64;
+            distances.push(distance, GFP_KERNEL)?;
         }
-        self.disk.write_blocks(&blocks)?;
+        self.disk.write_blocks(&blocks, &distances)?;
         self.table.lock().changed.retain(|c| c.seq > seq);
         Ok(seq)
     }

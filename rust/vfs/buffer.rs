@@ -100,13 +100,12 @@ impl BufferHead {
         }
     }
 
-    /// Makes this block a copy of `other` (a mirror) without reading it.
+    /// Makes what is in memory of this block a copy of `other`, without reading it.
     pub(crate) fn copy_from(&self, other: &BufferHead) {
         let len = self.size().min(other.size());
         // SAFETY: Both buffers are live by their invariants and distinct blocks or the same bytes;
         // `len` is within both. The lock of the target is only needed while it is not valid yet,
-        // against a read that is under way; a write under way may pick up either content and the
-        // dirty bit set afterwards sends the new one.
+        // against a read that is under way.
         unsafe {
             let valid = bindings::buffer_uptodate(self.as_ptr());
             if !valid {

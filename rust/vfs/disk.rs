@@ -147,20 +147,52 @@ impl Disk {
         }
     }
 
-    /// Writes the bytes of the blocks as they are in memory, and waits once; returns the first error.
-    /// Neighbours in ascending order go out in requests as large as the device takes. Whether the
-    /// buffers are dirty does not matter and does not change: they must have no other writer.
-    pub(crate) fn write_blocks(&self, blocks: &[BufferHead]) -> Result {
+    /// Writes the bytes of the blocks as they are in memory, to the places that lie `distances` blocks
+    /// behind their own (0: their own), and waits once; returns the first error. Neighbours in
+    /// ascending order go out in requests as large as the device takes. Whether the buffers are dirty
+    /// does not matter and does not change: they must have no other writer.
+    pub(crate) fn write_blocks(&self, blocks: &[BufferHead], distances: &[i64]) -> Result {
         let mut writes = Writes {
             disk: self,
             last: core::ptr::null_mut(),
         };
+        let runs = || blocks.chunk_by(|a, b| a.block().checked_add(1) == Some(b.block()));
         Plug::run(|| {
-            for run in blocks.chunk_by(|a, b| a.block().checked_add(1) == Some(b.block())) {
-                writes.add(run);
+            for &distance in distances {
+                for run in runs() {
+                    writes.add(run, distance);
+                }
             }
             writes.wait()
-        })
+        })?;
+        for &distance in distances.iter().filter(|&&distance| distance != 0) {
+            self.refresh(blocks, distance)?;
+        }
+        Ok(())
+    }
+
+    /// Brings the blocks that lie `distance` behind `blocks`, and that somebody has read, up to date
+    /// with what was written there. Who reads them later finds it on disk.
+    fn refresh(&self, blocks: &[BufferHead], distance: i64) -> Result {
+        let bits = self.block_bits();
+        let place = |bh: &BufferHead| bh.block().wrapping_add_signed(distance);
+        let page = |bh: &BufferHead| place(bh) << bits >> bindings::PAGE_SHIFT;
+        for same_page in blocks.chunk_by(|a, b| page(a) == page(b)) {
+            let Some(first) = same_page.first() else {
+                continue;
+            };
+            let at = (place(first) << bits) as bindings::loff_t;
+            // SAFETY: By the type invariant the device is open.
+            let read = unsafe {
+                bindings::filemap_range_has_page(bindings::sb_device_mapping(self.as_ptr()), at, at)
+            };
+            if read {
+                for bh in same_page {
+                    self.getblk(place(bh))?.copy_from(bh);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A cursor for reading many small pieces of the device in ascending order.
@@ -246,8 +278,8 @@ struct Writes<'a> {
 }
 
 impl Writes<'_> {
-    /// Adds a run of neighbours.
-    fn add(&mut self, mut run: &[BufferHead]) {
+    /// Adds a run of neighbours, to be written `distance` blocks behind their places.
+    fn add(&mut self, mut run: &[BufferHead], distance: i64) {
         let shift = self
             .disk
             .block_bits()
@@ -264,7 +296,7 @@ impl Writes<'_> {
                     bindings::REQ_OP_WRITE | bindings::REQ_SYNC,
                     bindings::GFP_NOFS,
                 );
-                (*bio).bi_iter.bi_sector = first.block() << shift;
+                (*bio).bi_iter.bi_sector = first.block().wrapping_add_signed(distance) << shift;
                 // INVARIANT: The new bio is ours, and the one before it was submitted.
                 self.last = bio;
                 run.iter()

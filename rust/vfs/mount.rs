@@ -6,7 +6,7 @@
 //! [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
 use super::bindings;
-use super::inode::InodeCache;
+use super::icache::InodeCache;
 use super::superblock::SuperTable;
 use super::worker::Worker;
 use super::writeback::{WriteEndQueue, WriteEnds};

@@ -5,7 +5,7 @@
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
 use super::bindings;
-use super::{inode, to_c, FileSystem, Inode, Mounted};
+use super::{icache, to_c, FileSystem, Inode, Mounted};
 use core::marker::PhantomData;
 use kernel::prelude::*;
 use kernel::types::Opaque;
@@ -101,9 +101,9 @@ pub(super) struct SuperTable<T>(PhantomData<T>);
 
 impl<T: SuperOps> SuperTable<T> {
     pub(super) const TABLE: bindings::super_operations = bindings::super_operations {
-        alloc_inode: Some(inode::alloc_inode::<T>),
-        destroy_inode: Some(inode::destroy_inode::<T>),
-        free_inode: Some(inode::free_inode),
+        alloc_inode: Some(icache::alloc_inode::<T>),
+        destroy_inode: Some(icache::destroy_inode::<T>),
+        free_inode: Some(icache::free_inode),
         write_inode: Some(Self::write_inode),
         evict_inode: Some(Self::evict_inode),
         put_super: Some(Self::put_super),

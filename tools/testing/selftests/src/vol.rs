@@ -185,7 +185,8 @@ impl Vol {
         }
     }
 
-    fn dev(&self) -> &Path {
+    /// The block device that is mounted.
+    pub fn dev(&self) -> &Path {
         self.dev.as_ref().map_or(Path::new(""), |d| &d.dev)
     }
 

@@ -219,10 +219,11 @@ pub fn suite(cfg: &Config) -> Suite {
         groups.push(Group { name, cases });
     }
     // A small volume, so that space runs out; whole pages are clusters, so that short writes
-    // end at the same byte.
+    // end at the same byte, and blocks, so that entries have room at the same places.
     let mut small = Geom::new(12, 1 << 20, 4096);
     small.name = "small".into();
-    small.root_entries = 112;
+    small.sector = 4096;
+    small.root_entries = 128;
     groups.push(Group {
         name: "no_space".into(),
         cases: cfg

@@ -168,11 +168,13 @@ impl Side {
                 let s = sys::stat(&p(x))?;
                 Ok(super::snap::stat_text(&s))
             }
-            Op::List(x) => Ok(sys::list(&p(x))?
-                .iter()
-                .map(|d| String::from_utf8_lossy(&d.name).into_owned())
-                .collect::<Vec<_>>()
-                .join("|")),
+            Op::List(x) => {
+                let list = sys::list(&p(x))?;
+                let name = |d: &sys::Dirent| String::from_utf8_lossy(&d.name).into_owned();
+                let mut names: Vec<String> = list.iter().map(name).collect();
+                names.sort();
+                Ok(names.join("|"))
+            }
             Op::Aliases(x) => {
                 let d = self.open(x, libc::O_RDONLY | libc::O_DIRECTORY)?;
                 Ok(alias_text(&sys::readdir_ioctl(&d, true)?))
@@ -216,10 +218,8 @@ impl Side {
             }
             Op::StatFs => {
                 let s = sys::statfs(&self.vol.mp)?;
-                Ok(format!(
-                    "{} of {} free, {} bytes each",
-                    s.bfree, s.blocks, s.bsize
-                ))
+                // What is free is compared in snapshots.
+                Ok(format!("{} blocks, {} bytes each", s.blocks, s.bsize))
             }
             Op::Sync => {
                 sys::sync();

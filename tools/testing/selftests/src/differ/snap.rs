@@ -16,18 +16,22 @@ pub fn hash(data: &[u8]) -> u64 {
 }
 
 /// Everything of a stat but inode number and times. A directory's links are compared after
-/// remounts only, see `Care`.
+/// remounts only, see `Care`, and its length not at all: entries are placed differently.
 pub fn stat_text(s: &Stat) -> String {
-    let links = if s.is_dir() { 0 } else { s.nlink };
+    let (links, size, blocks) = if s.is_dir() {
+        (0, 0, 0)
+    } else {
+        (s.nlink, s.size, s.blocks)
+    };
     format!(
-        "mode {:o} links {links} owner {}:{} size {} blocks {} blksize {}",
-        s.mode, s.uid, s.gid, s.size, s.blocks, s.blksize
+        "mode {:o} links {links} owner {}:{} size {size} blocks {blocks} blksize {}",
+        s.mode, s.uid, s.gid, s.blksize
     )
 }
 
-/// Pairs of short and long names. Tails that both drivers draw from the clock are masked.
+/// Pairs of short and long names, sorted. Tails that both drivers draw from the clock are masked.
 pub fn alias_text(v: &[(Vec<u8>, Vec<u8>)]) -> String {
-    let mut out = String::new();
+    let mut out = Vec::new();
     for (short, long) in v {
         let mut s = short.clone();
         if let Some(t) = s.iter().position(|&c| c == b'~') {
@@ -42,13 +46,14 @@ pub fn alias_text(v: &[(Vec<u8>, Vec<u8>)]) -> String {
                 }
             }
         }
-        out += &format!(
+        out.push(format!(
             "{}={}|",
             String::from_utf8_lossy(&s),
             String::from_utf8_lossy(long)
-        );
+        ));
     }
-    out
+    out.sort();
+    out.concat()
 }
 
 /// One file or directory.
@@ -71,26 +76,32 @@ pub enum Care {
     Exact,
 }
 
-/// Walks everything below `root`, in the order of the directories.
+/// Walks everything below `root`, in the order of the names. What directories take counts as free:
+/// how long they are depends on where entries are placed.
 pub fn take(root: &Path, care: Care) -> Result<Vec<Entry>> {
     let mut out = Vec::new();
     let fs = sys::statfs(root)?;
-    walk(root, root, care, &mut out)?;
+    let dirs = walk(root, root, care, &mut out)?;
+    let free = fs.bfree + dirs * 512 / fs.bsize as u64;
     out.push(Entry {
         path: "(statfs)".into(),
-        text: format!("{} of {} free", fs.bfree, fs.blocks),
+        text: format!("{free} of {} free or in directories", fs.blocks),
         times: [("", 0); 4],
     });
     Ok(out)
 }
 
-fn walk(root: &Path, path: &Path, care: Care, out: &mut Vec<Entry>) -> Result<()> {
+/// Returns the sectors that the directories take.
+fn walk(root: &Path, path: &Path, care: Care, out: &mut Vec<Entry>) -> Result<u64> {
     let shown = format!("/{}", path.strip_prefix(root).unwrap_or(path).display());
     let st = sys::stat(path).with_context(|| format!("stat of {shown}"))?;
     let mut text = stat_text(&st);
     let mut below = Vec::new();
+    let mut sectors = 0;
     if st.is_dir() {
-        let list = sys::list(path).with_context(|| format!("list of {shown}"))?;
+        sectors = st.blocks;
+        let mut list = sys::list(path).with_context(|| format!("list of {shown}"))?;
+        list.sort_by(|a, b| a.name.cmp(&b.name));
         let mut dirs = 0;
         for d in &list {
             let name = String::from_utf8_lossy(&d.name);
@@ -141,9 +152,9 @@ fn walk(root: &Path, path: &Path, care: Care, out: &mut Vec<Entry>) -> Result<()
         ],
     });
     for p in below {
-        walk(root, &p, care, out)?;
+        sectors += walk(root, &p, care, out)?;
     }
-    Ok(())
+    Ok(sectors)
 }
 
 /// Times may differ by what passes between the two sides' operations.

@@ -9,6 +9,7 @@ use crate::same;
 use crate::sys;
 use crate::vol::{fsck, Image, Vol};
 use anyhow::{Context, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub const TESTS: &[Test] = &[
@@ -16,6 +17,7 @@ pub const TESTS: &[Test] = &[
     ("background", 90, background),
     ("flush_mount", 90, flush_mount),
     ("flush_mount_data_first", 90, flush_mount_data_first),
+    ("mirror_read_meanwhile", 60, mirror_read_meanwhile),
 ];
 
 fn name(i: u32) -> String {
@@ -141,5 +143,43 @@ fn flush_mount_data_first(cfg: &Config) -> Result<()> {
     let v = fresh(cfg, &geom(16, 12, 2048), "flush")?;
     create(&v, 30, |f| Ok(sys::write_data(f)?))?;
     within(&v, 30, 4)?;
+    v.finish()
+}
+
+/// Mirrors are written without a copy in memory. Who reads them through the block device, once or
+/// all the time, has to see what was written, and so does who reads the disk.
+fn mirror_read_meanwhile(cfg: &Config) -> Result<()> {
+    let mut v = fresh(cfg, &geom(16, 12, 2048), "")?;
+    let d = v.disk()?;
+    let dev = sys::open(v.dev(), libc::O_RDONLY)?;
+    let len = d.fat_bytes as usize;
+    let copy = |n: u64| sys::pread_vec(&dev, len, (d.fat_start + n * d.fat_bytes) as i64);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        let reader = s.spawn(|| -> sys::Res<()> {
+            while !stop.load(Ordering::Relaxed) {
+                copy(1)?;
+            }
+            Ok(())
+        });
+        let result = (|| {
+            for round in 0..200 {
+                let f = sys::create(&v.p(name(round % 7)))?;
+                sys::pwrite_all(&f, &stamp(round, 0, 2048 * (1 + round as usize % 90)), 0)?;
+                sys::fsync(&f)?;
+                same!(
+                    copy(1)? == copy(0)?,
+                    true,
+                    "round {round}: the mirror as it is read"
+                );
+            }
+            Ok(())
+        })();
+        stop.store(true, Ordering::Relaxed);
+        reader.join().expect("no panic")?;
+        result
+    })?;
+    v.umount()?;
+    same!(copy(1)? == copy(0)?, true, "the mirror, unmounted");
     v.finish()
 }

@@ -3,7 +3,7 @@
 //! Names: those of files under writeback, and those of a directory so large that what is
 //! known of it in memory matters.
 
-use super::{drop_caches, fresh, geom, stamp, Test};
+use super::{drop_caches, fresh, geom, not_vfat, stamp, Test};
 use crate::expect::{bytes, errno};
 use crate::rng::Rng;
 use crate::runner::Config;
@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 pub const TESTS: &[Test] = &[
     ("rename_under_writeback", 60, rename_under_writeback),
     ("index", 120, index),
+    ("entry_in_one_block", 60, entry_in_one_block),
+    (
+        "exchange_in_full_directories",
+        60,
+        exchange_in_full_directories,
+    ),
 ];
 
 /// An inode's entry was looked for in the place that it had before a rename that ran at the
@@ -220,5 +226,125 @@ fn index(cfg: &Config) -> Result<()> {
     }
     v.remount()?;
     compare(&v, &model, "complete again")?;
+    v.finish()
+}
+
+/// The first and the last slot of each entry.
+fn entries(raw: &[[u8; 32]]) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    let mut first = None;
+    for (i, slot) in raw.iter().enumerate() {
+        match (slot[0], slot[11]) {
+            (0, _) => break,
+            (0xE5, _) => first = None,
+            (_, 0x0F) => first = first.or(Some(i)),
+            _ => out.push((first.take().unwrap_or(i), i)),
+        }
+    }
+    out
+}
+
+/// An entry whose slots lay in two blocks could be on disk in halves after a power cut. What fits
+/// into one block is placed there, also where others were removed; a name that doesn't, and one that
+/// would not fit any more, still get their room.
+fn entry_in_one_block(cfg: &Config) -> Result<()> {
+    not_vfat(cfg, "entries lie across blocks")?;
+    let mut g = geom(16, 8, 512);
+    g.name += "-root64";
+    g.root_entries = 64;
+    let mut v = fresh(cfg, &g, "")?;
+    let mut rng = Rng::new(8);
+    let dir = v.p("dir");
+    sys::mkdir(&dir)?;
+    let mut names = Vec::new();
+    for i in 0..600 {
+        let long = "x".repeat(rng.below(180) as usize);
+        let name = dir.join(format!("n{i}{long}"));
+        sys::create(&name)?;
+        names.push(name);
+        if rng.one_in(3) {
+            let gone = names.swap_remove(rng.below(names.len() as u64) as usize);
+            sys::unlink(&gone)?;
+        }
+    }
+    sys::create(&dir.join("y".repeat(255)))?;
+    // The root directory is full when nothing fits, not when nothing fits into one block: without
+    // the third name there are 3 slots at the end of one block and 5 in the next.
+    let five = |i: u32| v.p(format!("{i:03} {}", "z".repeat(38)));
+    for i in 0..11 {
+        sys::create(&five(i)).context("5 slots")?;
+    }
+    errno(sys::create(&five(11)), libc::ENOSPC, "full")?;
+    sys::unlink(&five(2))?;
+    let eight = v.p("N".repeat(90));
+    sys::create(&eight).context("8 slots")?;
+    names.push(eight);
+    v.umount()?;
+    let disk = v.disk()?;
+    let read = |slots: &[u64]| -> Result<Vec<[u8; 32]>> {
+        let slot = |&at: &u64| Ok(disk.read(at, 32)?.as_slice().try_into()?);
+        slots.iter().map(slot).collect()
+    };
+    let at = disk.find_root(b"DIR        ")?;
+    let slots = read(&disk.dir_slots(disk.start(at)?)?)?;
+    let mut across = 0;
+    let found = entries(&slots);
+    same!(
+        found.len(),
+        names.len() + 2,
+        "entries, dots and the longest"
+    );
+    for (first, last) in found {
+        if first / 16 != last / 16 {
+            same!(
+                last - first,
+                20,
+                "slots before the 8.3 slot of one that lies across"
+            );
+            across += 1;
+        }
+    }
+    same!(across, 1, "entries across blocks");
+    v.mount()?;
+    for name in &names {
+        sys::stat(name).with_context(|| name.display().to_string())?;
+    }
+    v.finish()
+}
+
+/// An exchange in directories that had no room for a third name left each directory's `..` as it
+/// was.
+fn exchange_in_full_directories(cfg: &Config) -> Result<()> {
+    let mut v = fresh(cfg, &geom(16, 8, 512), "")?;
+    for d in ["a", "b"] {
+        sys::mkdir(&v.p(d))?;
+        sys::mkdir(&v.p(d).join("SUB"))?;
+        // 16 slots: two dots, SUB, and these.
+        for i in 0..13 {
+            sys::create(&v.p(d).join(format!("FILE{i}")))?;
+        }
+        sys::create(&v.p(d).join("SUB").join(d))?;
+    }
+    sys::rename(&v.p("a/SUB"), &v.p("b/SUB"), libc::RENAME_EXCHANGE)?;
+    for remounted in [false, true] {
+        for (d, file) in [("a", "b"), ("b", "a")] {
+            let sub = v.p(d).join("SUB");
+            sys::stat(&sub.join(file)).context("content")?;
+            let parent = sys::stat(&sub.join(".."))?.ino;
+            same!(
+                parent,
+                sys::stat(&v.p(d))?.ino,
+                ".. in {d}, remounted: {remounted}"
+            );
+        }
+        if !remounted {
+            v.remount()?;
+        }
+    }
+    same!(
+        sys::stat(&v.p("a"))?.blocks,
+        1,
+        "the directory did not grow"
+    );
     v.finish()
 }
