@@ -73,8 +73,8 @@ impl MountOps for Fat {
                 vol.disk.name()
             );
         }
-        if !read_only && vol.set_dirty(true).is_err() {
-            vol.warn(fmt!("the volume could not be marked as in use"));
+        if !read_only {
+            vol.mark_in_use();
         }
     }
 
@@ -192,6 +192,16 @@ impl SuperOps for Fat {
         vol.write_fsinfo()
     }
 
+    fn freeze_fs(sb: &SuperBlock<Fat>) -> Result {
+        Self::sync_fs(sb, true)?;
+        // What is copied now is as good as a volume that was unmounted.
+        sb.volume().set_dirty(false)
+    }
+
+    fn unfreeze_fs(sb: &SuperBlock<Fat>) {
+        sb.volume().mark_in_use();
+    }
+
     fn put_super(sb: &SuperBlock<Fat>) {
         let vol = sb.volume();
         // A volume that became read-only by an error may have changes to be written, too.
@@ -263,6 +273,13 @@ impl Volume {
             result = result.and(written);
         }
         result
+    }
+
+    /// Sets the dirty bit; that it can't be is no reason not to use the volume.
+    fn mark_in_use(&self) {
+        if self.set_dirty(true).is_err() {
+            self.warn(fmt!("the volume could not be marked as in use"));
+        }
     }
 
     /// Sets or clears the dirty bit in the boot sector. A volume that was dirty when it was

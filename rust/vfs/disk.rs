@@ -6,7 +6,7 @@
 //! [`include/linux/buffer_head.h`](srctree/include/linux/buffer_head.h)
 
 use super::bindings;
-use super::{BufferHead, Plug};
+use super::BufferHead;
 use core::ptr::NonNull;
 use kernel::{error::from_err_ptr, error::to_result, prelude::*};
 
@@ -33,11 +33,11 @@ impl Disk {
         Self(sb)
     }
 
-    fn as_ptr(&self) -> *mut bindings::super_block {
+    pub(super) fn as_ptr(&self) -> *mut bindings::super_block {
         self.0.as_ptr()
     }
 
-    fn bdev(&self) -> *mut bindings::block_device {
+    pub(super) fn bdev(&self) -> *mut bindings::block_device {
         // SAFETY: By the type invariant the superblock is alive; `s_bdev` does not change.
         unsafe { (*self.as_ptr()).s_bdev }
     }
@@ -147,54 +147,6 @@ impl Disk {
         }
     }
 
-    /// Writes the bytes of the blocks as they are in memory, to the places that lie `distances` blocks
-    /// behind their own (0: their own), and waits once; returns the first error. Neighbours in
-    /// ascending order go out in requests as large as the device takes. Whether the buffers are dirty
-    /// does not matter and does not change: they must have no other writer.
-    pub(crate) fn write_blocks(&self, blocks: &[BufferHead], distances: &[i64]) -> Result {
-        let mut writes = Writes {
-            disk: self,
-            last: core::ptr::null_mut(),
-        };
-        let runs = || blocks.chunk_by(|a, b| a.block().checked_add(1) == Some(b.block()));
-        Plug::run(|| {
-            for &distance in distances {
-                for run in runs() {
-                    writes.add(run, distance);
-                }
-            }
-            writes.wait()
-        })?;
-        for &distance in distances.iter().filter(|&&distance| distance != 0) {
-            self.refresh(blocks, distance)?;
-        }
-        Ok(())
-    }
-
-    /// Brings the blocks that lie `distance` behind `blocks`, and that somebody has read, up to date
-    /// with what was written there. Who reads them later finds it on disk.
-    fn refresh(&self, blocks: &[BufferHead], distance: i64) -> Result {
-        let bits = self.block_bits();
-        let place = |bh: &BufferHead| bh.block().wrapping_add_signed(distance);
-        let page = |bh: &BufferHead| place(bh) << bits >> bindings::PAGE_SHIFT;
-        for same_page in blocks.chunk_by(|a, b| page(a) == page(b)) {
-            let Some(first) = same_page.first() else {
-                continue;
-            };
-            let at = (place(first) << bits) as bindings::loff_t;
-            // SAFETY: By the type invariant the device is open.
-            let read = unsafe {
-                bindings::filemap_range_has_page(bindings::sb_device_mapping(self.as_ptr()), at, at)
-            };
-            if read {
-                for bh in same_page {
-                    self.getblk(place(bh))?.copy_from(bh);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// A cursor for reading many small pieces of the device in ascending order.
     pub(crate) fn cursor(&self) -> DeviceCursor<'_> {
         DeviceCursor {
@@ -260,68 +212,6 @@ impl Disk {
     pub(crate) fn may_log(&self) -> bool {
         // SAFETY: By the type invariant the superblock is alive.
         unsafe { bindings::ratelimit(self.as_ptr()) != 0 }
-    }
-}
-
-/// Most blocks in one write: what a bio can have without more memory for its list.
-const MAX_BIO_BLOCKS: usize = bindings::BIO_MAX_VECS as usize;
-
-/// Writes under way, each chained to the next.
-///
-/// # Invariants
-///
-/// `last` is null or a bio that is not submitted yet and owned by the value; all others are
-/// submitted, and it ends after them.
-struct Writes<'a> {
-    disk: &'a Disk,
-    last: *mut bindings::bio,
-}
-
-impl Writes<'_> {
-    /// Adds a run of neighbours, to be written `distance` blocks behind their places.
-    fn add(&mut self, mut run: &[BufferHead], distance: i64) {
-        let shift = self
-            .disk
-            .block_bits()
-            .saturating_sub(bindings::SECTOR_SHIFT);
-        while let Some(first) = run.first() {
-            // SAFETY: By `Disk`'s invariant the device is open. `last` is ours to submit, which
-            // this does. With these flags the allocation does not fail. The blocks' memory stays
-            // as long as the caller's references, which are there until `wait` is over.
-            let added = unsafe {
-                let bio = bindings::blk_next_bio(
-                    self.last,
-                    self.disk.bdev(),
-                    run.len().min(MAX_BIO_BLOCKS) as u32,
-                    bindings::REQ_OP_WRITE | bindings::REQ_SYNC,
-                    bindings::GFP_NOFS,
-                );
-                (*bio).bi_iter.bi_sector = first.block().wrapping_add_signed(distance) << shift;
-                // INVARIANT: The new bio is ours, and the one before it was submitted.
-                self.last = bio;
-                run.iter()
-                    .take_while(|bh| bindings::bio_add_bh(bio, bh.as_ptr()))
-                    .count()
-            };
-            // A new bio has room for a block at least.
-            run = run.get(added.max(1)..).unwrap_or(&[]);
-        }
-    }
-
-    /// Waits for all.
-    fn wait(&mut self) -> Result {
-        if self.last.is_null() {
-            return Ok(());
-        }
-        // SAFETY: By the type invariant the bio is ours and not submitted. It ends after the others,
-        // with the first error, and is freed here.
-        to_result(unsafe {
-            let result = bindings::submit_bio_wait(self.last);
-            bindings::bio_put(self.last);
-            // INVARIANT: Nothing is under way.
-            self.last = core::ptr::null_mut();
-            result
-        })
     }
 }
 

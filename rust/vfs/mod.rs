@@ -20,6 +20,7 @@
 
 #[path = "../bindings/mod.rs"]
 mod bindings;
+mod block_write;
 mod buffer;
 mod dentry;
 mod disk;

@@ -41,6 +41,14 @@ impl<T: FileSystem> SuperBlock<T> {
         // superblock is in use, and of which there are shared references only.
         unsafe { &*(*self.as_ptr()).s_fs_info.cast::<Mounted<T>>() }
     }
+
+    /// Whether the volume is frozen or about to be: [`SuperOps::freeze_fs`] writes what there is to
+    /// be written, and nothing else may.
+    pub(super) fn is_frozen(&self) -> bool {
+        // SAFETY: The superblock is alive. The state may change at any time.
+        let state = unsafe { (&raw const (*self.as_ptr()).s_writers.frozen).read_volatile() };
+        u32::from(state) != bindings::SB_UNFROZEN
+    }
 }
 
 /// What `statfs` reports; units are `block_size` bytes.
@@ -89,6 +97,11 @@ pub(crate) trait SuperOps: FileSystem {
     fn evict_inode(inode: &Inode<Self>);
     /// Writes out metadata; on disk on return if `wait`.
     fn sync_fs(sb: &SuperBlock<Self>, wait: bool) -> Result;
+    /// Nobody changes the volume any more. On return all is on disk, and nothing is written
+    /// until `unfreeze_fs`: somebody is going to copy the device.
+    fn freeze_fs(sb: &SuperBlock<Self>) -> Result;
+    /// The end of that.
+    fn unfreeze_fs(sb: &SuperBlock<Self>);
     /// The volume is about to be unmounted; all inodes are gone.
     fn put_super(sb: &SuperBlock<Self>);
     /// Usage figures.
@@ -108,6 +121,8 @@ impl<T: SuperOps> SuperTable<T> {
         evict_inode: Some(Self::evict_inode),
         put_super: Some(Self::put_super),
         sync_fs: Some(Self::sync_fs),
+        freeze_fs: Some(Self::freeze_fs),
+        unfreeze_fs: Some(Self::unfreeze_fs),
         statfs: Some(Self::statfs),
         show_options: Some(Self::show_options),
         // SAFETY: All fields are function pointers or nothing.
@@ -166,6 +181,23 @@ impl<T: SuperOps> SuperTable<T> {
     unsafe extern "C" fn sync_fs(sb: *mut bindings::super_block, wait: i32) -> i32 {
         // SAFETY: The VFS passes a live superblock.
         to_c(T::sync_fs(unsafe { SuperBlock::from_raw(sb) }, wait != 0))
+    }
+
+    /// # Safety
+    ///
+    /// Called by the VFS as `super_operations.freeze_fs`, with live objects of type `T`.
+    unsafe extern "C" fn freeze_fs(sb: *mut bindings::super_block) -> i32 {
+        // SAFETY: The VFS passes a live superblock.
+        to_c(T::freeze_fs(unsafe { SuperBlock::from_raw(sb) }))
+    }
+
+    /// # Safety
+    ///
+    /// Called by the VFS as `super_operations.unfreeze_fs`, with live objects of type `T`.
+    unsafe extern "C" fn unfreeze_fs(sb: *mut bindings::super_block) -> i32 {
+        // SAFETY: The VFS passes a live superblock.
+        T::unfreeze_fs(unsafe { SuperBlock::from_raw(sb) });
+        0
     }
 
     /// # Safety

@@ -11,6 +11,9 @@ use core::ptr::NonNull;
 use kernel::prelude::*;
 use kernel::types::Opaque;
 
+/// How long work is put off while the volume is frozen.
+const FROZEN_SECONDS: u32 = 1;
+
 /// Runs [`MountOps::background`] some time after it was asked to.
 ///
 /// # Invariants
@@ -70,7 +73,12 @@ impl<T: MountOps> Worker<T> {
         // invariant the superblock is alive, and its volume, which owns the worker, set.
         unsafe {
             let worker = &*work.cast::<Self>();
-            T::background(SuperBlock::from_raw(worker.sb.as_ptr()));
+            let sb = SuperBlock::<T>::from_raw(worker.sb.as_ptr());
+            if sb.is_frozen() {
+                worker.schedule(FROZEN_SECONDS);
+            } else {
+                T::background(sb);
+            }
         }
     }
 }

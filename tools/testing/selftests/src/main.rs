@@ -22,6 +22,7 @@ mod parallel;
 mod regress;
 mod rng;
 mod runner;
+mod stress;
 mod sys;
 mod tree;
 mod vol;
@@ -34,8 +35,8 @@ rvfat-selftest [OPTION]... SUITE...
 rvfat-selftest [OPTION]... list SUITE...
 rvfat-selftest report FILE...
 
-Suites: ops geometry options differ interop badimg enospc parallel lifecycle tree regress
-        faults hostile
+Suites: ops geometry options differ interop badimg enospc parallel stress lifecycle tree
+        regress faults hostile
 
   --fs NAME        file system under test (default $FS, then rvfat)
   --only TEXT      only tests whose path (suite/group/test) contains TEXT
@@ -47,7 +48,7 @@ Suites: ops geometry options differ interop badimg enospc parallel lifecycle tre
   --ops N          operations in each sequence
   --volumes N-M    numbers of the volumes that are made (1-300)
   --stats FILE     where hostile adds its counts, for `report`
-  --seconds N      time of the parallel test
+  --seconds N      time of the parallel test, and of those of stress
   --scale N        size of the tree test, in per cent
   --patience N     N times as much time for each test, on a slow kernel
   --module PATH    the module for the lifecycle test";
@@ -61,6 +62,7 @@ fn suite(name: &str, cfg: &Config) -> Option<Suite> {
         "enospc" => enospc::suite(),
         "parallel" => parallel::suite(),
         "lifecycle" => lifecycle::suite(),
+        "stress" => stress::suite(),
         "tree" => tree::suite(),
         "regress" => regress::suite(),
         "faults" => faults::suite(cfg),

@@ -8,16 +8,16 @@ use crate::geom;
 use crate::rng::Rng;
 use crate::runner::{Case, Group, Suite};
 use crate::same;
-use crate::sys::{self, Errno, Res};
+use crate::sys::{self, Errno, Map, Res};
 use crate::vol::Vol;
 use anyhow::{bail, Result};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const WORKERS: u64 = 4;
+const WORKERS: u64 = 8;
 
 /// A file's content: its tag, its length, and the pattern they give.
-fn content(tag: u32, len: usize) -> Vec<u8> {
+pub fn content(tag: u32, len: usize) -> Vec<u8> {
     let mut v = tag.to_le_bytes().to_vec();
     v.extend((len as u32).to_le_bytes());
     v.extend(pattern(tag, 0, len));
@@ -93,6 +93,45 @@ fn in_shared(root: &Path, rng: &mut Rng) -> Res<()> {
             }
         }
     }
+}
+
+/// A file for a moment, of which nothing may be seen afterwards: removed while it is open, grown
+/// and cut, written through a mapping, or directly. On a full volume not all of it is done.
+fn passing(dir: &Path, rng: &mut Rng) -> Result<()> {
+    let (path, tag) = (dir.join("passing"), rng.next() as u32);
+    let f = sys::open(&path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL)?;
+    let kind = rng.below(4);
+    if kind == 0 {
+        sys::unlink(&path)?;
+    }
+    let len = 512 * (1 + rng.below(80) as usize);
+    let data = pattern(tag, 0, len);
+    let written = match kind {
+        0 => sys::pwrite_all(&f, &data, 0),
+        1 => sys::fallocate(&f, 0, 0, 2 * len as i64).and_then(|()| sys::pwrite_all(&f, &data, 0)),
+        2 => sys::fallocate(&f, libc::FALLOC_FL_KEEP_SIZE, 0, len as i64)
+            .and_then(|()| sys::ftruncate(&f, len as i64))
+            .and_then(|()| Map::shared(&f, len, true)?.fill_by_kernel(0, &data)),
+        _ => {
+            let direct = sys::open(&path, libc::O_RDWR | libc::O_DIRECT)?;
+            let mut aligned = sys::Aligned::new(len);
+            aligned.bytes().copy_from_slice(&data);
+            sys::pwrite(&direct, aligned.bytes(), 0).map(drop)
+        }
+    };
+    match written {
+        Ok(()) => same!(
+            sys::pread_vec(&f, len, 0)? == data,
+            true,
+            "a passing file of {len} bytes, kind {kind}"
+        ),
+        Err(Errno(libc::ENOSPC)) => {}
+        Err(e) => bail!("a passing file of {len} bytes, kind {kind}: {e}"),
+    }
+    if kind != 0 {
+        sys::unlink(&path)?;
+    }
+    Ok(())
 }
 
 /// Operations in the worker's own directory, whose state it knows.
@@ -173,6 +212,9 @@ fn worker(root: &Path, id: u64, end: Instant) -> Result<u64> {
     let mut n = 0;
     while Instant::now() < end {
         own.step(&mut rng)?;
+        if rng.one_in(3) {
+            passing(&own.root, &mut rng)?;
+        }
         if let Err(e) = in_shared(root, &mut rng) {
             if !expected(e) {
                 bail!("in the shared directory: {e}");

@@ -224,6 +224,13 @@ impl Vol {
         Ok(())
     }
 
+    /// Unmounts when nobody uses it any more.
+    pub fn detach(&mut self) -> sys::Res<()> {
+        sys::umount(&self.mp, libc::MNT_DETACH)?;
+        self.mounted = false;
+        Ok(())
+    }
+
     /// Unmounts and mounts, so that nothing comes from a cache.
     pub fn remount(&mut self) -> Result<()> {
         self.umount()?;

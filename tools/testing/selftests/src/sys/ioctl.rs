@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The ioctls of a FAT file system, and FIBMAP, FIEMAP, FITRIM.
+//! The ioctls of a FAT file system, and FIBMAP, FIEMAP, FITRIM, FIFREEZE.
 
 use super::{check, Res};
 use std::fs::File;
@@ -22,6 +22,10 @@ const FIBMAP: u64 = 1;
 const FIEMAP: u64 = 0xC020_660B;
 /// `_IOWR('X', 121, struct fstrim_range)`.
 const FITRIM: u64 = 0xC018_5879;
+/// `_IOWR('X', 119, int)`.
+const FIFREEZE: u64 = 0xC004_5877;
+/// `_IOWR('X', 120, int)`.
+const FITHAW: u64 = 0xC004_5878;
 
 /// DOS attribute bits.
 pub const ATTR_RO: u32 = 1;
@@ -148,6 +152,16 @@ pub fn fitrim(f: &File, minlen: u64) -> Res<u64> {
     let mut r = [0u64, u64::MAX, minlen];
     raw(f, FITRIM, &mut r)?;
     Ok(r[1])
+}
+
+/// Freezes the file system that `f` is on.
+pub fn freeze(f: &File) -> Res<()> {
+    raw(f, FIFREEZE, &mut 0i32).map(drop)
+}
+
+/// Undoes [`freeze`].
+pub fn thaw(f: &File) -> Res<()> {
+    raw(f, FITHAW, &mut 0i32).map(drop)
 }
 
 /// A request that no file system knows.
