@@ -332,7 +332,10 @@ pub(crate) fn set_parent(dir: &Inode<Fat>, parent: Option<Cluster>) -> Result {
     let mut reader = DirReader::new(dir);
     let entry = reader.slot(SLOT)?.ok_or(EIO)?;
     if !entry.name().is_dot_dot() {
-        return Err(vol.corrupt(fmt!("second entry of a directory is not \"..\"")));
+        return Err(vol.corrupt(fmt!(
+            "second entry of a directory is {:?}, expected \"..\"",
+            entry.name()
+        )));
     }
     let (bh, offset) = reader.place(SLOT)?.ok_or(EIO)?;
     vol.change_block(bh, 0, |bh| {

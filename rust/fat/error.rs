@@ -13,7 +13,7 @@ impl Volume {
     /// Reports corruption: one log line (rate-limited), then what the mount option `errors` says.
     /// Returns the error to pass on.
     pub(crate) fn corrupt(&self, what: fmt::Arguments<'_>) -> Error {
-        if self.disk.may_log() {
+        if self.may_log() {
             pr_err!("({}) error, {what}\n", self.disk.name());
         }
         match self.options.errors {
@@ -34,7 +34,7 @@ impl Volume {
 
     /// Prints a warning (rate-limited).
     pub(crate) fn warn(&self, what: fmt::Arguments<'_>) {
-        if self.disk.may_log() {
+        if self.may_log() {
             pr_warn!("({}) {what}\n", self.disk.name());
         }
     }

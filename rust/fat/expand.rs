@@ -126,6 +126,7 @@ pub(crate) fn link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
 
 fn try_link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
     let tail = chain.tail(vol)?.map(|first| Run { first, len: 1 });
+    chain.reserve(runs.len())?;
     // The link from the tail must not reach the disk before what it leads to: either one block
     // holds it all, or the link is made later.
     let one_block = Iterator::chain(tail.iter(), runs)
@@ -135,28 +136,34 @@ fn try_link(vol: &Volume, chain: &mut Chain, runs: &[Run]) -> Result {
             same.then_some(Some(start))
         })
         .is_some();
-    let with_tail = tail.filter(|_| one_block);
-    chain.reserve(runs.len())?;
+    let changes = link_changes(tail, runs)?;
+    {
+        let mut table = vol.table.lock();
+        // A tail that is itself on its way to the disk only with what is added now is a part of
+        // that: nothing on disk leads to it yet.
+        if tail.is_none() || one_block || chain.seq > table.started {
+            table.apply(vol, &changes)?;
+            return chain.append(runs, table.seq);
+        }
+    }
+    let (start, next) = (chain.start().ok_or(EIO)?, runs.first().ok_or(EIO)?.first);
+    let link = (start, tail.ok_or(EIO)?.first);
+    let seq = vol.link_later(link, next, changes.get(1..).ok_or(EIO)?)?;
+    chain.append(runs, seq)
+}
+
+/// The changes that chain `runs` to one another behind `tail`, the tail's own change first.
+fn link_changes(tail: Option<Run>, runs: &[Run]) -> Result<KVVec<Change>> {
     let mut changes = KVVec::with_capacity(runs.len() + 1, GFP_KERNEL)?;
-    let mut nexts = runs.iter().skip(usize::from(with_tail.is_none()));
-    for run in Iterator::chain(with_tail.iter(), runs) {
+    let mut nexts = runs.iter().skip(usize::from(tail.is_none()));
+    for run in Iterator::chain(tail.iter(), runs) {
         let then = Some(match nexts.next() {
             Some(next) => FatEntry::Next(next.first),
             None => FatEntry::End,
         });
         changes.push(Change { run: *run, then }, GFP_KERNEL)?;
     }
-    let seq = match (chain.start(), tail, runs.first()) {
-        (Some(start), Some(tail), Some(next)) if !one_block => {
-            vol.link_later((start, tail.first), next.first, &changes)?
-        }
-        _ => {
-            let mut table = vol.table.lock();
-            table.apply(vol, &changes)?;
-            table.seq
-        }
-    };
-    chain.append(runs, seq)
+    Ok(changes)
 }
 
 /// Clusters in the chain of a file.

@@ -267,7 +267,10 @@ fn fill(new: &NewInode<Fat>, entry: &RawDirent, loc: Location) -> Result {
     if is_dir {
         new.set_dir_ops();
         if start.is_none() {
-            return Err(vol.corrupt(fmt!("directory without clusters")));
+            return Err(vol.corrupt(fmt!(
+                "directory starts at cluster 0, expected 2 to {}",
+                vol.geo.max_cluster()
+            )));
         }
         set_dir_size(new)?;
         count_links(new)?;

@@ -47,6 +47,8 @@ pub(crate) struct Table {
     changed: KVVec<Changed>,
     /// Counts changes.
     pub(crate) seq: u64,
+    /// The last change that may be on disk, or on its way there.
+    pub(crate) started: u64,
 }
 
 impl Table {
@@ -56,6 +58,7 @@ impl Table {
             free,
             changed: KVVec::new(),
             seq: 0,
+            started: 0,
         }
     }
 
@@ -280,7 +283,8 @@ impl Volume {
     /// The caller holds the commit lock, so that nobody takes blocks on their way for written.
     pub(crate) fn sync_fat(&self) -> Result<u64> {
         let (blocks, seq) = {
-            let table = self.table.lock();
+            let mut table = self.table.lock();
+            table.started = table.seq;
             let mut blocks = KVVec::with_capacity(table.changed.len(), GFP_KERNEL)?;
             for c in &table.changed {
                 blocks.push(c.bh.clone(), GFP_KERNEL)?;

@@ -16,6 +16,7 @@
 #include <linux/iomap.h>
 #include <linux/nls.h>
 #include <linux/pagemap.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <linux/workqueue.h>
@@ -99,7 +100,7 @@ unsigned long rvfat_helper_copy_to_user(unsigned long to, const void *from, unsi
 unsigned long rvfat_helper_copy_from_user(void *to, unsigned long from, unsigned long n);
 void rvfat_helper_rcu_barrier(void);
 void rvfat_helper_synchronize_rcu(void);
-int rvfat_helper_ratelimit(struct super_block *sb);
+void rvfat_helper_ratelimit_init(struct ratelimit_state *state);
 u32 rvfat_helper_get_random_u32(void);
 void rvfat_helper_panic(const char *msg);
 

@@ -2,7 +2,6 @@
 /* Shims of <linux/uaccess.h>, <linux/rcupdate.h>, <linux/time.h> and the like. */
 #include "helpers.h"
 #include <linux/random.h>
-#include <linux/ratelimit.h>
 #include <linux/rcupdate.h>
 #include <linux/time.h>
 #include <linux/uaccess.h>
@@ -32,11 +31,9 @@ void rvfat_helper_synchronize_rcu(void)
 	synchronize_rcu();
 }
 
-int rvfat_helper_ratelimit(struct super_block *sb)
+void rvfat_helper_ratelimit_init(struct ratelimit_state *state)
 {
-	static DEFINE_RATELIMIT_STATE(limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
-
-	return __ratelimit(&limit);
+	ratelimit_state_init(state, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
 }
 
 u32 rvfat_helper_get_random_u32(void)

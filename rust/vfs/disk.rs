@@ -207,12 +207,6 @@ impl Disk {
                 .then(|| bindings::bdev_discard_granularity(self.bdev()))
         }
     }
-
-    /// Whether a log message may be printed now; limits floods from one broken volume.
-    pub(crate) fn may_log(&self) -> bool {
-        // SAFETY: By the type invariant the superblock is alive.
-        unsafe { bindings::ratelimit(self.as_ptr()) != 0 }
-    }
 }
 
 /// Reads bytes of the device through its page cache, keeping the last folio.

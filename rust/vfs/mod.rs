@@ -34,6 +34,7 @@ mod mount;
 mod nls;
 mod nofs;
 mod params;
+mod ratelimit;
 mod superblock;
 mod user;
 mod worker;

@@ -7,6 +7,7 @@
 
 use super::bindings;
 use super::icache::InodeCache;
+use super::ratelimit::RateLimit;
 use super::superblock::SuperTable;
 use super::worker::Worker;
 use super::writeback::{WriteEndQueue, WriteEnds};
@@ -71,6 +72,8 @@ pub(crate) struct Mounted<T: FileSystem> {
     worker: Worker<T>,
     #[pin]
     pub(super) write_ends: WriteEnds<T>,
+    #[pin]
+    messages: RateLimit,
     /// The file system's part.
     #[pin]
     data: T::Volume,
@@ -89,6 +92,11 @@ impl<T: MountOps> Mounted<T> {
     /// being unmounted.
     pub(crate) fn schedule(&self, seconds: u32) {
         self.worker.schedule(seconds);
+    }
+
+    /// Whether a message about the volume may be printed now: a broken one must not flood the log.
+    pub(crate) fn may_log(&self) -> bool {
+        self.messages.allows()
     }
 }
 
@@ -281,6 +289,7 @@ impl<T: MountOps + SuperOps + DentryOps + DataOps> Registration<T> {
                     // SAFETY: `kill_sb` stops the worker while the superblock is alive.
                     worker <- unsafe { Worker::new(ptr) },
                     write_ends <- WriteEnds::new(),
+                    messages <- RateLimit::new(),
                     data <- data,
                 }? Error),
                 GFP_KERNEL,

@@ -5,12 +5,13 @@
 #
 # Usage: tools/testing/check.sh [OPTION]... [PART]...
 #
-#   PART          lint unit ops images races regress (all of them)
+#   PART          lint unit ops images limits races regress (all of them)
 #   --fs NAME     test this file system type instead of rvfat, such as vfat
 #   --kernel NAME in guests with this debug kernel (see vm/debug-kernel --help); the
-#                 parts are then detect ops images races regress, in sizes for a slow
-#                 machine
-#   --seconds N   time of the parallel test (60; on a debug kernel 30)
+#                 parts are then detect ops images limits races regress, in sizes for a
+#                 slow machine
+#   --seconds N   time of the parallel test, and of those of stress (60; on a debug
+#                 kernel 30)
 #   --ops N       operations in each random sequence (3000; 300)
 #   --scale N     size of the tree test, in per cent (100; 10)
 #
@@ -21,9 +22,11 @@
 
 # shellcheck source-path=SCRIPTDIR source=vm/lib.sh
 . "$(dirname "$0")/vm/lib.sh"
+# shellcheck source=report.sh
+. "$(dirname "$0")/report.sh"
 cd "$RVFAT_SRC"
 
-PARTS=(lint unit ops images races regress)
+PARTS=(lint unit ops images limits races regress)
 fs=rvfat kernel='' seconds='' ops='' scale=''
 while (($#)); do
 	case $1 in
@@ -39,14 +42,16 @@ while (($#)); do
 done
 LOGS=$RVFAT_SRC/build/check
 run_opts=(--quiet --mem 1500M --idle 300 --timeout 1500)
+little=128M
 size=(--seconds "${seconds:-60}" --ops "${ops:-3000}" --scale "${scale:-100}")
 if [[ -n $kernel ]]; then
 	# KASAN and lockdep under TCG are slow.
-	PARTS=(detect ops images races regress)
+	PARTS=(detect ops images limits races regress)
 	need_cache
 	use_kernel "$kernel"
 	LOGS=$RVFAT_SRC/build/$kernel/check
 	run_opts=(--quiet --kernel "$kernel" --mem 3G --idle 1200 --timeout 5400)
+	little=640M
 	size=(--seconds "${seconds:-30}" --ops "${ops:-300}" --scale "${scale:-10}" --patience 8)
 fi
 (($#)) || set -- "${PARTS[@]}"
@@ -57,53 +62,7 @@ wanted=" $* "
 
 mkdir -p "$LOGS"
 rm -rf "${LOGS:?}"/*
-passed=0 failed=0 skipped=0
 table=()
-
-# leaves FILE: "pass|fail|skip NAME" for each test of a KTAP report that has none
-# below it, then "end" if each plan was kept.
-leaves() {
-	awk '
-		{ sub(/\r$/, "") }
-		/^ *KTAP version 1$/ { d = indent(); seen[d] = 0; plan[d] = -1; next }
-		/^ *1\.\.[0-9]+/ { d = indent(); n = $1; sub(/.*\.\./, "", n); plan[d] = n; next }
-		/^ *(not )?ok [0-9]+/ {
-			d = indent()
-			seen[d]++
-			if (seen[d + 2] > 0) {
-				if (seen[d + 2] != plan[d + 2]) short = 1
-				for (i in seen) if (i > d) seen[i] = 0
-				next
-			}
-			name = $0
-			sub(/^ *(not )?ok [0-9]+ */, "", name)
-			print ($1 == "not" ? "fail" : name ~ /# SKIP/ ? "skip" : "pass"), name
-		}
-		/^Bail out!/ { short = 1 }
-		END { if (!short && (0 in plan) && plan[0] == seen[0]) print "end" }
-		function indent() { match($0, /^ */); return RLENGTH }' "$1"
-}
-
-# count_ktap PART FILE STATUS: add a report's tests to the totals; show what failed.
-count_ktap() {
-	local p f s list
-	list=$(leaves "$2")
-	p=$(grep -c '^pass ' <<<"$list") || true
-	f=$(grep -c '^fail ' <<<"$list") || true
-	s=$(grep -c '^skip ' <<<"$list") || true
-	# The diagnostics before each failed leaf.
-	awk '/^ *(not )?ok /{ if (/not ok/) printf "%s%s\n", b, $0; b = ""; next } /^ *#/ && !/ took / { b = b $0 "\n" }' "$2"
-	sed -n 's/^skip /  skipped: /p' <<<"$list"
-	if [[ $(tail -n 1 <<<"$list") != end ]]; then
-		say "$1: the report ends early"
-		f=$((f + 1))
-	elif (($3 != 0 && $3 != 4 && $3 != VM_EX_LOG && f == 0)); then
-		say "$1: exit status $3"
-		f=$((f + 1))
-	fi
-	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-	result="$p passed, $f failed, $s skipped"
-}
 
 # row PART START_MS: remember a line of the table.
 row() { table+=("$(printf '%-8s %8s  %s' "$1" "$(_secs $(($(now_ms) - $2)))" "$result")"); }
@@ -115,13 +74,6 @@ part_lint() {
 	tools/testing/lint.sh >"$LOGS/lint" 2>"$LOGS/lint.err" || rc=$?
 	count_ktap lint "$LOGS/lint" "$rc"
 	row lint "$t"
-}
-
-# Drop a crate's lock file if it asks for versions that the root's Debian doesn't have.
-check_lock() {
-	[[ ! -e $1/Cargo.lock ]] ||
-		"$VM_DIR/enter" cargo metadata --format-version 1 --manifest-path "$1/Cargo.toml" >/dev/null 2>&1 ||
-		rm -f "$1/Cargo.lock"
 }
 
 part_unit() {
@@ -168,21 +120,12 @@ guest() {
 	guest_pid[$part]=$!
 }
 
-# harvest PART: wait for a guest and count its tests; one more is its kernel's log.
+# harvest PART: wait for a guest and count its tests.
 harvest() {
 	local part=$1 rc=0
 	[[ -n ${guest_pid[$part]:-} ]] || return 0
 	wait "${guest_pid[$part]}" || rc=$?
-	((rc == 0 || rc == 1 || rc == 4 || rc == VM_EX_LOG)) || cat "$LOGS/$part.err"
-	cp "$LOGS/$part.job/output" "$LOGS/$part" 2>/dev/null || : >"$LOGS/$part"
-	count_ktap "$part" "$LOGS/$part" "$rc"
-	if [[ -e $LOGS/$part.job/faults ]]; then
-		say "$part: the kernel's log tells of a fault:"
-		cat "$LOGS/$part.job/faults"
-		failed=$((failed + 1)) result+='; kernel log: fault'
-	else
-		passed=$((passed + 1)) result+='; kernel log: clean'
-	fi
+	count_guest "$part" "$LOGS/$part.job" "$rc" "$LOGS/$part.err"
 	row "$part" "${guest_start[$part]}"
 }
 
@@ -212,13 +155,32 @@ part_detect() {
 	row detect "$t"
 }
 
+# With errors=panic an error on the volume ends the guest.
+part_panic() {
+	local t rc=0 cmd
+	t=$(now_ms)
+	cmd="set -e; mount -t $fs \$RVFAT_DEV /mnt; head -c 100000 /dev/zero >/mnt/f; umount /mnt
+		fat=\$((\$(od -An -tu2 -j14 -N2 \$RVFAT_DEV) * 512))
+		printf '\\1\\0' | dd of=\$RVFAT_DEV bs=1 seek=\$((fat + 4)) conv=notrunc status=none
+		mount -t $fs -o errors=panic \$RVFAT_DEV /mnt; cat /mnt/f; echo survived"
+	local opts=()
+	[[ $fs == rvfat ]] || opts=(--no-module)
+	"$VM_DIR/run" "${run_opts[@]}" "${opts[@]}" --scratch 64M,fat=16 --job "$LOGS/panic.job" -- \
+		"$cmd" >/dev/null 2>"$LOGS/panic.err" || rc=$?
+	if ((rc > 120)) && grep -Eq 'Kernel panic - not syncing: (rvfat|FAT-fs)' "$LOGS/panic.job/kernel.log"; then
+		passed=$((passed + 1)) result='1 passed, 0 failed, 0 skipped'
+	else
+		say "panic: exit status $rc, and no panic for an error on the volume"
+		failed=$((failed + 1)) result='0 passed, 1 failed, 0 skipped'
+	fi
+	row panic "$t"
+}
+
 part_guests() {
-	local t rc=0 file
+	local t file
 	t=$(now_ms)
 	say "selftests"
-	check_lock tools/testing/selftests
-	"$VM_DIR/enter" cargo build --quiet --manifest-path tools/testing/selftests/Cargo.toml >"$LOGS/build" 2>&1 || rc=$?
-	if ((rc)); then
+	if ! build_selftests "$LOGS/build"; then
 		cat "$LOGS/build"
 		failed=$((failed + 1)) result="not built"
 		row build "$t"
@@ -236,21 +198,31 @@ part_guests() {
 		-- badimg interop enospc tree
 	harvest ops
 	harvest images
+	if [[ $wanted == *" limits "* ]]; then
+		guest memory --fast --mem "$little" --scratch 2G -- --only stress/pressure stress
+		part_panic
+		harvest memory
+	fi
 	# Races want two processors.
-	[[ $wanted != *" races "* ]] || guest races --cpus 2 -- parallel lifecycle
+	[[ $wanted != *" races "* ]] || guest races --cpus 2 -- --only /load/ stress
+	harvest races
+	[[ $wanted != *" races "* ]] || guest tasks --cpus 2 -- parallel lifecycle
+	harvest tasks
 	harvest races
 	[[ $wanted != *" regress "* ]] || guest regress --cpus 2 -- regress
 	harvest regress
+	# What broken volumes have once led to.
+	[[ $wanted != *" regress "* ]] || guest found --fast -- --only hostile/found hostile
+	harvest found
 }
 
 start=$(now_ms)
 [[ $wanted != *" lint "* ]] || part_lint
 [[ $wanted != *" unit "* ]] || part_unit
 [[ $wanted != *" detect "* ]] || part_detect
-[[ $wanted != *" ops "* && $wanted != *" images "* && $wanted != *" races "* && $wanted != *" regress "* ]] || part_guests
+[[ $wanted != *" ops "* && $wanted != *" images "* && $wanted != *" limits "* && $wanted != *" races "* && $wanted != *" regress "* ]] || part_guests
 
 printf '%s\n' '' 'part         time  tests'
 printf '%s\n' "${table[@]}"
 printf '%-8s %8s\n\n' total "$(_secs $(($(now_ms) - start)))"
-echo "$passed passed, $failed failed, $skipped skipped"
-((failed == 0))
+totals

@@ -16,6 +16,8 @@
 
 # shellcheck source-path=SCRIPTDIR source=vm/lib.sh
 . "$(dirname "$0")/vm/lib.sh"
+# shellcheck source=report.sh
+. "$(dirname "$0")/report.sh"
 cd "$RVFAT_SRC"
 
 fs=rvfat only='' kernel=debug quick=()
@@ -35,7 +37,6 @@ done
 LOGS=$RVFAT_SRC/build/faults
 mkdir -p "$LOGS"
 rm -rf "${LOGS:?}"/*
-passed=0 failed=0 skipped=0
 
 # guest NAME RUN-OPTION... -- TEST-OPTION...: run the suite in a guest, in the background.
 declare -A guest_pid
@@ -55,30 +56,15 @@ guest() {
 	guest_pid[$name]=$!
 }
 
-# harvest NAME: wait for a guest, show what failed, and count.
+# harvest NAME: wait for a guest and count its tests.
 harvest() {
-	local name=$1 rc=0 p f s
-	wait "${guest_pid[$name]}" || rc=$?
-	cp "$LOGS/$name.job/output" "$LOGS/$name" 2>/dev/null || : >"$LOGS/$name"
-	# The diagnostics before each test that failed.
-	tr -d '\r' <"$LOGS/$name" |
-		awk '/^ *(not )?ok /{ if (/not ok/) printf "%s%s\n", b, $0; b = ""; next } /^ *#/ && !/ took / { b = b $0 "\n" }'
-	# The program's own summary; without it the guest has died.
-	if ! read -r p f s < <(sed -n 's/^# \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped on .*/\1 \2 \3/p' "$LOGS/$name"); then
-		say "$name: the report ends early"
-		cat "$LOGS/$name.err" >&2
-		p=$(grep -c '^    ok ' "$LOGS/$name") || true
-		f=1 s=0
-	elif ((rc != 0 && rc != 1 && rc != 4 && f == 0)); then
-		say "$name: exit status $rc"
-		cat "$LOGS/$name.err" >&2
-		f=1
-	fi
-	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+	local rc=0
+	wait "${guest_pid[$1]}" || rc=$?
+	count_guest "$1" "$LOGS/$1.job" "$rc" "$LOGS/$1.err"
 }
 
 start=$(now_ms)
-"$VM_DIR/enter" cargo build --quiet --manifest-path tools/testing/selftests/Cargo.toml >"$LOGS/build" 2>&1 || {
+build_selftests "$LOGS/build" || {
 	cat "$LOGS/build"
 	die "faults: the selftests could not be built"
 }
@@ -109,9 +95,5 @@ if [[ -n $kernel ]]; then
 	guest sweep --kernel "$kernel" --fast --mem 3G --idle 1200 -- --patience 8
 	harvest sweep
 fi
-if ((skipped)); then
-	cat "$LOGS"/{first,second,tests,sweep} 2>/dev/null | sed -n 's/.*# SKIP /  skipped: /p' | sort | uniq -c
-fi
 say "$(_secs $(($(now_ms) - start)))"
-echo "$passed passed, $failed failed, $skipped skipped"
-((failed == 0))
+totals

@@ -23,6 +23,8 @@
 
 # shellcheck source-path=SCRIPTDIR source=vm/lib.sh
 . "$(dirname "$0")/vm/lib.sh"
+# shellcheck source=report.sh
+. "$(dirname "$0")/report.sh"
 cd "$RVFAT_SRC"
 
 quick=0 control=0 words=()
@@ -39,7 +41,6 @@ need_cache
 
 DIR=$RVFAT_SRC/build/mutations
 COPY=$DIR/src
-passed=0 failed=0 skipped=0
 
 # The driver as it is. Its files are newer than what was built from others.
 restore() {
@@ -157,5 +158,4 @@ mkdir -p "$DIR"
 copy_tree
 ((!control)) || controls
 for file in "${patches[@]}"; do mutation "$file"; done
-echo "$passed passed, $failed failed, $skipped skipped"
-((failed == 0))
+totals

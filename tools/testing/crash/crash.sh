@@ -23,6 +23,8 @@
 
 # shellcheck source-path=SCRIPTDIR source=../vm/lib.sh
 . "$(dirname "$0")/../vm/lib.sh"
+# shellcheck source=../report.sh
+. "$(dirname "$0")/../report.sh"
 cd "$RVFAT_SRC"
 
 seed=1 points=4800 every=50 fs=rvfat quick=0 compare=0 keep=0 dir=crash
@@ -51,11 +53,9 @@ dir=build/$dir
 crash() { "$VM_DIR/enter" "$PROGRAM" --dir "$dir" "$@"; }
 
 build() {
-	local log=build/crash-build.log lock=tools/testing/crash/Cargo.lock
+	local log=build/crash-build.log
 	stage "building the tool"
-	# A lock file may ask for versions that the root's Debian doesn't have any more.
-	[[ ! -e $lock ]] || "$VM_DIR/enter" cargo metadata --format-version 1 \
-		--manifest-path "${lock%.lock}.toml" >/dev/null 2>&1 || rm -f "$lock"
+	check_lock tools/testing/crash
 	if ! logged "$log" "$VM_DIR/enter" cargo build --release \
 		--manifest-path tools/testing/crash/Cargo.toml; then
 		show_log "$log"

@@ -22,6 +22,8 @@
 
 # shellcheck source-path=SCRIPTDIR source=../vm/lib.sh
 . "$(dirname "$0")/../vm/lib.sh"
+# shellcheck source=../report.sh
+. "$(dirname "$0")/../report.sh"
 cd "$RVFAT_SRC"
 
 WORK=build/fuzz
@@ -58,34 +60,13 @@ while (($#)); do
 done
 ((${#targets[@]} == 0)) || volumes=0
 
-passed=0 failed=0 skipped=0
-
-# count FILE DEPTH: add up the tests in a file of KTAP that are so deep in groups.
-count() {
-	local p f s
-	read -r p f s < <(awk -v depth="$2" '
-		{ sub(/\r$/, ""); match($0, /^ */) }
-		RLENGTH != depth { next }
-		/^ *ok .*# SKIP/ { s++; next }
-		/^ *ok / { p++ }
-		/^ *not ok / { f++ }
-		END { print p + 0, f + 0, s + 0 }' "$1")
-	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-	counted=$((p + f + s))
-}
-
 host() {
-	local rc=0 expected
+	local rc=0
 	say "targets, $minutes minutes:"
 	build_fuzzer
 	"$VM_DIR/enter" "$FUZZER" run --seconds $((minutes * 60)) --jobs "$(nproc)" --seed "$first" \
 		"${targets[@]}" | tee "$WORK/targets" || rc=$?
-	count "$WORK/targets" 0
-	expected=$(sed -n 's/^1\.\.//p' "$WORK/targets")
-	if [[ $counted != "${expected:-0}" || $counted == 0 ]]; then
-		say "targets: the report ends early, status $rc"
-		failed=$((failed + 1))
-	fi
+	count_ktap targets "$WORK/targets" "$rc"
 }
 
 # guest NUMBER FIRST LAST: run some volumes.
@@ -105,7 +86,7 @@ follow() {
 
 in_guests() {
 	local i n at last rc pids=() follower
-	"$VM_DIR/enter" cargo build --quiet --manifest-path tools/testing/selftests/Cargo.toml
+	build_selftests "$WORK/build" || { show_log "$WORK/build" && die "fuzz: the selftests could not be built"; }
 	# Few volumes are not worth a boot each.
 	n=$((volumes / 250))
 	((n <= guests)) || n=$guests
@@ -139,23 +120,12 @@ in_guests() {
 
 # report NUMBER STATUS: what became of a guest.
 report() {
-	local out=$WORK/guest$1/output
-	# The diagnostics before each failed test.
-	awk '/^ *(not )?ok /{ if (/not ok/) printf "%s%s\n", b, $0; b = ""; next }
-		/^ *# / && !/^#   / && !/ took / { b = b $0 "\n" }' "$out" 2>/dev/null || true
-	count "$out" 4
-	if ! grep -q '^# [0-9]* passed, [0-9]* failed, [0-9]* skipped on ' "$out" ||
-		(($2 != 0 && $2 != 1 && $2 != 4)); then
-		say "guest $1: exit status $2; its logs are in $WORK/guest$1"
-		cat "$WORK/guest$1.err" >&2
-		failed=$((failed + 1))
-	fi
-	if grep -q 'seed [0-9]*:' "$out"; then
+	count_guest "guest $1" "$WORK/guest$1" "$2" "$WORK/guest$1.err"
+	if grep -q 'seed [0-9]*:' "$WORK/guest$1/output"; then
 		say "one volume again: tools/testing/vm/run --fast --mem 1500M -- /src/build/cargo/debug/rvfat-selftest --volumes N hostile"
 	fi
 }
 
 ((minutes == 0)) || host
 ((volumes == 0)) || in_guests
-echo "$passed passed, $failed failed, $skipped skipped"
-((failed == 0 && passed > 0))
+totals

@@ -188,7 +188,11 @@ fn sync_storm(cfg: &Config) -> Result<()> {
             Ok(())
         };
         std::thread::scope(|s| {
-            let all = s.spawn(|| until_end(&|| Ok(sys::sync())));
+            let sync = || {
+                sys::sync();
+                Ok(())
+            };
+            let all = s.spawn(move || until_end(&sync));
             let dir = s.spawn(|| until_end(&|| sys::fsync(&d)));
             let this = until_end(&|| sys::syncfs(&d));
             for t in [all, dir] {

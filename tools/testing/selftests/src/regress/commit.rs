@@ -3,12 +3,13 @@
 //! What has to be on the device, and when: the image is copied while it is mounted, as if
 //! the power had failed, and the stock driver reads the copy.
 
-use super::{fresh, geom, stamp, Test};
+use super::{fresh, geom, not_vfat, stamp, Test};
 use crate::runner::Config;
 use crate::same;
 use crate::sys;
 use crate::vol::{fsck, Image, Vol};
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ pub const TESTS: &[Test] = &[
     ("flush_mount", 90, flush_mount),
     ("flush_mount_data_first", 90, flush_mount_data_first),
     ("mirror_read_meanwhile", 60, mirror_read_meanwhile),
+    ("fat_written_once", 60, fat_written_once),
 ];
 
 fn name(i: u32) -> String {
@@ -181,5 +183,39 @@ fn mirror_read_meanwhile(cfg: &Config) -> Result<()> {
     })?;
     v.umount()?;
     same!(copy(1)? == copy(0)?, true, "the mirror, unmounted");
+    v.finish()
+}
+
+/// Sectors written to the device so far.
+fn sectors_written(v: &Vol) -> Result<u64> {
+    let dev = v.dev().file_name().context("device")?;
+    let stat = std::fs::read_to_string(Path::new("/sys/block").join(dev).join("stat"))?;
+    let field = stat.split_whitespace().nth(6).context("write sectors")?;
+    Ok(field.parse()?)
+}
+
+/// A file that is written piece by piece got a link from each piece to the next, and each was
+/// written by itself. Nothing on disk leads to pieces that are new, so one write does for all.
+fn fat_written_once(cfg: &Config) -> Result<()> {
+    not_vfat(cfg, "writes FAT sectors more than once")?;
+    const PIECE: usize = 256 << 10;
+    const PIECES: usize = 64;
+    let v = fresh(cfg, &geom(32, 36, 512), "")?;
+    let f = sys::create(&v.p("f"))?;
+    sys::fsync(&f)?;
+    let before = sectors_written(&v)?;
+    for i in 0..PIECES {
+        sys::pwrite_all(&f, &stamp(1, 0, PIECE), (i * PIECE) as i64)?;
+    }
+    sys::fsync(&f)?;
+    drop(f);
+    let written = sectors_written(&v)? - before;
+    let data = (PIECE * PIECES / 512) as u64;
+    // A FAT32 sector has 128 entries, and there are two copies.
+    let fat = data / 128 * 2;
+    ensure!(
+        (data + fat..data + fat + 20).contains(&written),
+        "{written} sectors were written, {data} of them data; the FAT's part has {fat}"
+    );
     v.finish()
 }

@@ -8,6 +8,7 @@ mod direct;
 pub mod dm;
 mod errors;
 mod names;
+mod policy;
 mod space;
 mod stale;
 
@@ -95,6 +96,7 @@ pub fn suite() -> Suite {
             group("stale", stale::TESTS),
             group("direct", direct::TESTS),
             group("errors", errors::TESTS),
+            group("policy", policy::TESTS),
             group("names", names::TESTS),
             group("commit", commit::TESTS),
         ],
