@@ -11,7 +11,7 @@ use crate::rng::Rng;
 use crate::runner::{skip, Case, Config, Group, Suite};
 use crate::same;
 use crate::sys::{self, Errno, Map, Res};
-use crate::vol::{fsck, Image, Vol, WORK};
+use crate::vol::{fsck, Image, Mount, Vol};
 use anyhow::{bail, ensure, Context, Result};
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd;
@@ -353,7 +353,7 @@ fn memory(cfg: &Config) -> Result<()> {
     let Ok(dev) = std::env::var("RVFAT_DEV") else {
         return skip("the guest has no disk");
     };
-    let (dev, mp) = (PathBuf::from(dev), Path::new(WORK).join("mnt-memory"));
+    let (dev, mut mount) = (PathBuf::from(dev), Mount::new("memory"));
     let info = std::fs::read_to_string("/proc/meminfo")?;
     let total = info
         .lines()
@@ -372,8 +372,8 @@ fn memory(cfg: &Config) -> Result<()> {
         "mkfs.fat: {}",
         String::from_utf8_lossy(&made.stderr)
     );
-    let _ = std::fs::create_dir(&mp);
-    sys::mount(&dev, &mp, &cfg.fs, 0, "")?;
+    mount.mount(&dev, &cfg.fs, 0, "")?;
+    let mp = mount.dir.clone();
     let each = |what: fn(&Path, u32, usize) -> Result<()>| -> Result<()> {
         std::thread::scope(|s| {
             let task = |id| {
@@ -390,7 +390,7 @@ fn memory(cfg: &Config) -> Result<()> {
         })
     };
     let result = each(write_large).and_then(|()| each(check_large));
-    sys::umount(&mp, 0).context("umount")?;
+    mount.umount().context("umount")?;
     result?;
     fsck(&dev)
 }

@@ -132,6 +132,70 @@ pub fn fsck(image: &Path) -> Result<()> {
     Ok(())
 }
 
+/// A folder below the work folder where a device gets mounted; unmounted on drop.
+pub struct Mount {
+    pub dir: PathBuf,
+    mounted: bool,
+}
+
+impl Mount {
+    /// Makes the folder.
+    pub fn new(tag: &str) -> Mount {
+        let dir = Path::new(WORK).join(format!("mnt-{tag}"));
+        let _ = std::fs::create_dir(&dir);
+        Mount::at(&dir)
+    }
+
+    /// A folder that is there.
+    fn at(dir: &Path) -> Mount {
+        Mount {
+            dir: dir.into(),
+            mounted: false,
+        }
+    }
+
+    /// Whether it is mounted.
+    pub fn is_mounted(&self) -> bool {
+        self.mounted
+    }
+
+    /// mount(2).
+    pub fn mount(&mut self, dev: &Path, fs: &str, flags: u64, opts: &str) -> sys::Res<()> {
+        sys::mount(dev, &self.dir, fs, flags, opts)?;
+        self.mounted = true;
+        Ok(())
+    }
+
+    /// Changes flags with `MS_REMOUNT`.
+    pub fn remount(&self, dev: &Path, fs: &str, flags: u64, opts: &str) -> sys::Res<()> {
+        sys::mount(dev, &self.dir, fs, flags | libc::MS_REMOUNT, opts)
+    }
+
+    /// Unmounts, if it is mounted.
+    pub fn umount(&mut self) -> sys::Res<()> {
+        self.umount_with(0)
+    }
+
+    /// Unmounts when nobody uses it any more.
+    pub fn detach(&mut self) -> sys::Res<()> {
+        self.umount_with(libc::MNT_DETACH)
+    }
+
+    fn umount_with(&mut self, flags: i32) -> sys::Res<()> {
+        if self.mounted {
+            sys::umount(&self.dir, flags)?;
+            self.mounted = false;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = self.umount();
+    }
+}
+
 /// A volume mounted below the work folder.
 pub struct Vol {
     pub fs: String,
@@ -140,25 +204,25 @@ pub struct Vol {
     pub mp: PathBuf,
     pub image: Image,
     pub geom: Option<Geom>,
+    // Unmounted before the device goes.
+    mount: Mount,
     dev: Option<sys::Loop>,
-    mounted: bool,
 }
 
 impl Vol {
     /// Attaches an image and mounts it.
     pub fn mount_image(image: Image, fs: &str, opts: &str, tag: &str) -> Result<Vol> {
         let dev = sys::Loop::attach(&image.path, 0, false).context("loop device")?;
-        let mp = Path::new(WORK).join(format!("mnt-{tag}"));
-        let _ = std::fs::create_dir(&mp);
+        let mount = Mount::new(tag);
         let mut v = Vol {
             fs: fs.into(),
             opts: opts.into(),
             flags: 0,
-            mp,
+            mp: mount.dir.clone(),
             image,
             geom: None,
+            mount,
             dev: Some(dev),
-            mounted: false,
         };
         v.mount()?;
         Ok(v)
@@ -180,8 +244,8 @@ impl Vol {
             mp: mp.into(),
             image: Image { path: image.into() },
             geom: None,
+            mount: Mount::at(mp),
             dev: None,
-            mounted: false,
         }
     }
 
@@ -198,37 +262,24 @@ impl Vol {
 
     /// Mounts and gives the bare error.
     pub fn try_mount(&mut self) -> sys::Res<()> {
-        sys::mount(self.dev(), &self.mp, &self.fs, self.flags, &self.opts)?;
-        self.mounted = true;
-        Ok(())
+        let dev = self.dev().to_owned();
+        self.mount.mount(&dev, &self.fs, self.flags, &self.opts)
     }
 
     /// Changes mount flags with `MS_REMOUNT`.
     pub fn reconfigure(&mut self, flags: u64) -> sys::Res<()> {
         self.flags = flags;
-        sys::mount(
-            self.dev(),
-            &self.mp,
-            &self.fs,
-            flags | libc::MS_REMOUNT,
-            &self.opts,
-        )
+        self.mount.remount(self.dev(), &self.fs, flags, &self.opts)
     }
 
     /// Unmounts; the image then holds everything.
     pub fn umount(&mut self) -> Result<()> {
-        if self.mounted {
-            sys::umount(&self.mp, 0).map_err(|e| anyhow!("umount: {e}"))?;
-            self.mounted = false;
-        }
-        Ok(())
+        self.mount.umount().map_err(|e| anyhow!("umount: {e}"))
     }
 
     /// Unmounts when nobody uses it any more.
     pub fn detach(&mut self) -> sys::Res<()> {
-        sys::umount(&self.mp, libc::MNT_DETACH)?;
-        self.mounted = false;
-        Ok(())
+        self.mount.detach()
     }
 
     /// Unmounts and mounts, so that nothing comes from a cache.

@@ -96,7 +96,7 @@ fn prepare(op: &Op, r: &mut Rig) -> Result<Held> {
     r.mount()?;
     let mut h = Held::default();
     (op.prep)(r, &mut h).context("preparation")?;
-    if r.mounted && !op.is(DIRTY) {
+    if r.mount.is_mounted() && !op.is(DIRTY) {
         r.syncfs()?;
     }
     drop_caches()?;
@@ -107,7 +107,7 @@ fn prepare(op: &Op, r: &mut Rig) -> Result<Held> {
 fn reference(op: &Op, r: &mut Rig, quick: bool) -> Result<Reference> {
     r.cache(false)?;
     let h = prepare(op, r)?;
-    if !r.mounted {
+    if !r.mount.is_mounted() {
         r.mount()?;
     }
     let before = Snap::of(&r.mp)?;
@@ -132,7 +132,7 @@ fn reference(op: &Op, r: &mut Rig, quick: bool) -> Result<Reference> {
     }
     let chosen = classes(r.layout.bits(), quick);
     touched.retain(|(class, _)| chosen.contains(class));
-    if !r.mounted {
+    if !r.mount.is_mounted() {
         r.mount()?;
     }
     let after = Snap::of(&r.mp)?;
@@ -282,7 +282,7 @@ fn cell(op: &Op, r: &mut Rig, refs: &Reference, class: Class, io: Io) -> Result<
         // can't wait for that.
         let failed = hit > 0 || class == Class::Flush;
         let lost = failed && op.is(LOOSE) && (io == Io::Write || op.name == "umount");
-        if !r.mounted {
+        if !r.mount.is_mounted() {
             r.mount().context("after the faults")?;
         } else if op.name.starts_with("remount") {
             r.remount(0).context("after the faults")?;

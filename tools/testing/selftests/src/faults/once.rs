@@ -9,7 +9,7 @@ use super::watch::watched;
 use crate::expect::{bytes, errno, pattern};
 use crate::runner::{skip, Case, Config, Group};
 use crate::sys::{self, Errno, Res};
-use crate::vol::WORK;
+use crate::vol::Mount;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,8 +21,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// A disk in memory, whose bad sectors are good after the first request that met them.
 struct NullDisk {
     dev: PathBuf,
-    mp: PathBuf,
-    mounted: bool,
+    mount: Mount,
 }
 
 fn set(name: &str, value: &str) -> Result<()> {
@@ -67,27 +66,17 @@ impl NullDisk {
         let f = sys::open(&dev, libc::O_RDWR)?;
         sys::pwrite_all(&f, &std::fs::read(image)?, 0)?;
         sys::fsync(&f)?;
-        let mp = Path::new(WORK).join("mnt-once");
-        let _ = std::fs::create_dir(&mp);
-        Ok(NullDisk {
-            dev,
-            mp,
-            mounted: false,
-        })
+        let mount = Mount::new("once");
+        Ok(NullDisk { dev, mount })
     }
 
     fn mount(&mut self, fs: &str, opts: &str) -> Result<()> {
-        sys::mount(&self.dev, &self.mp, fs, 0, opts).map_err(|e| anyhow!("mount: {e}"))?;
-        self.mounted = true;
-        Ok(())
+        let mounted = self.mount.mount(&self.dev, fs, 0, opts);
+        mounted.map_err(|e| anyhow!("mount: {e}"))
     }
 
     fn umount(&mut self) -> Result<()> {
-        if self.mounted {
-            sys::umount(&self.mp, 0).map_err(|e| anyhow!("umount: {e}"))?;
-            self.mounted = false;
-        }
-        Ok(())
+        self.mount.umount().map_err(|e| anyhow!("umount: {e}"))
     }
 
     /// The next request to this sector fails.
@@ -130,10 +119,10 @@ fn once(cfg: &Config, opts: &str, class: Class, n: u64) -> Result<()> {
     let layout = Layout::of(&image)?;
     let mut disk = NullDisk::new(&image)?;
     disk.mount(&cfg.fs, opts)?;
-    let f = sys::open(&disk.mp.join("d/nil"), libc::O_RDWR)?;
+    let f = sys::open(&disk.mount.dir.join("d/nil"), libc::O_RDWR)?;
     // All that will be written is in memory already, so that no read meets the error.
-    std::fs::write(disk.mp.join("d/first"), vec![1; SIZE])?;
-    Snap::of(&disk.mp)?;
+    std::fs::write(disk.mount.dir.join("d/first"), vec![1; SIZE])?;
+    Snap::of(&disk.mount.dir)?;
     sys::syncfs(&f)?;
     let data = pattern(9, 0, SIZE);
     let store = |f: &std::fs::File| -> Res<()> {
@@ -148,7 +137,7 @@ fn once(cfg: &Config, opts: &str, class: Class, n: u64) -> Result<()> {
     let _ = sys::syncfs(&f);
     sys::syncfs(&f).context("syncfs")?;
     drop(f);
-    let memory = Snap::of(&disk.mp)?.timeless();
+    let memory = Snap::of(&disk.mount.dir)?.timeless();
     disk.umount()?;
     let left = fsck(&disk.dev, false)?;
     ensure!(
@@ -156,8 +145,12 @@ fn once(cfg: &Config, opts: &str, class: Class, n: u64) -> Result<()> {
         "the FAT copies differ after a successful syncfs"
     );
     disk.mount(&cfg.fs, "")?;
-    bytes(&std::fs::read(disk.mp.join("d/nil"))?, &data, "content")?;
-    if let Some(d) = Snap::of(&disk.mp)?.timeless().differs(&memory, None) {
+    bytes(
+        &std::fs::read(disk.mount.dir.join("d/nil"))?,
+        &data,
+        "content",
+    )?;
+    if let Some(d) = Snap::of(&disk.mount.dir)?.timeless().differs(&memory, None) {
         bail!("after a mount {d}");
     }
     disk.umount()

@@ -8,7 +8,7 @@ use super::watch::watched;
 use crate::kmsg::Kmsg;
 use crate::runner::{skip, Case, Config, Group};
 use crate::sys::{self, Errno, Res};
-use crate::vol::WORK;
+use crate::vol::Mount;
 use anyhow::{anyhow, bail, ensure, Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,8 +31,7 @@ fn modprobe(args: &[&str]) -> Result<()> {
 struct Scsi {
     dev: PathBuf,
     sys: PathBuf,
-    mp: PathBuf,
-    mounted: bool,
+    mount: Mount,
 }
 
 fn find_disk() -> Option<PathBuf> {
@@ -83,20 +82,13 @@ impl Scsi {
         let f = sys::open(&dev, libc::O_RDWR).map_err(|e| anyhow!("{}: {e}", dev.display()))?;
         sys::pwrite_all(&f, &image, 0)?;
         sys::fsync(&f)?;
-        let mp = Path::new(WORK).join("mnt-scsi");
-        let _ = std::fs::create_dir(&mp);
-        Ok(Scsi {
-            dev,
-            sys,
-            mp,
-            mounted: false,
-        })
+        let mount = Mount::new("scsi");
+        Ok(Scsi { dev, sys, mount })
     }
 
     fn mount(&mut self, fs: &str, opts: &str) -> Result<()> {
-        sys::mount(&self.dev, &self.mp, fs, 0, opts).map_err(|e| anyhow!("mount: {e}"))?;
-        self.mounted = true;
-        Ok(())
+        let mounted = self.mount.mount(&self.dev, fs, 0, opts);
+        mounted.map_err(|e| anyhow!("mount: {e}"))
     }
 
     fn pull(&self) -> Result<()> {
@@ -104,11 +96,7 @@ impl Scsi {
     }
 
     fn umount(&mut self) -> Res<()> {
-        if self.mounted {
-            sys::umount(&self.mp, 0)?;
-            self.mounted = false;
-        }
-        Ok(())
+        self.mount.umount()
     }
 }
 
@@ -219,7 +207,7 @@ fn pulled(cfg: &Config, opts: &str) -> Result<()> {
     let mut s = Scsi::new()?;
     s.mount(&cfg.fs, opts)?;
     let l = Load {
-        mp: s.mp.clone(),
+        mp: s.mount.dir.clone(),
         pulled: AtomicBool::new(false),
         rounds: AtomicU64::new(0),
     };
@@ -249,10 +237,10 @@ fn pulled(cfg: &Config, opts: &str) -> Result<()> {
 fn pulled_idle(cfg: &Config) -> Result<()> {
     let mut s = Scsi::new()?;
     s.mount(&cfg.fs, "")?;
-    std::fs::write(s.mp.join("e/new"), [1; 30_000])?;
-    sys::unlink(&s.mp.join("d/over"))?;
-    sys::mkdir(&s.mp.join("e/newdir"))?;
-    let f = sys::open(&s.mp.join("e/new"), libc::O_RDWR)?;
+    std::fs::write(s.mount.dir.join("e/new"), [1; 30_000])?;
+    sys::unlink(&s.mount.dir.join("d/over"))?;
+    sys::mkdir(&s.mount.dir.join("e/newdir"))?;
+    let f = sys::open(&s.mount.dir.join("e/new"), libc::O_RDWR)?;
     s.pull()?;
     let r = watched(LIMIT, "fsync", || sys::fsync(&f));
     ensure!(r.is_err(), "fsync succeeds without a device");
@@ -269,35 +257,33 @@ fn read_only_steps(fs: &str) -> Result<Vec<(&'static str, Res<()>)>> {
     let mut s = Scsi::new()?;
     let mut out = Vec::new();
     let ro = libc::MS_RDONLY;
-    let re = libc::MS_REMOUNT;
-    let mount = |s: &Scsi, flags: u64| sys::mount(&s.dev, &s.mp, fs, flags, "");
+    let mount = |s: &mut Scsi, flags| s.mount.mount(&s.dev, fs, flags, "");
+    let remount = |s: &Scsi, flags| s.mount.remount(&s.dev, fs, flags, "");
 
     sys::set_read_only(&s.dev, true)?;
-    let r = mount(&s, 0);
+    let r = mount(&mut s, 0);
     ensure!(r.is_err(), "a read-only device was mounted for writing");
     out.push(("mount rw", r));
-    out.push(("mount ro", mount(&s, ro)));
-    s.mounted = true;
-    out.push(("remount rw", mount(&s, re)));
+    out.push(("mount ro", mount(&mut s, ro)));
+    out.push(("remount rw", remount(&s, 0)));
     out.push((
         "write",
-        std::fs::write(s.mp.join("x"), "x").map_err(Errno::from),
+        std::fs::write(s.mount.dir.join("x"), "x").map_err(Errno::from),
     ));
     sys::set_read_only(&s.dev, false)?;
-    out.push(("remount rw, writable", mount(&s, re)));
+    out.push(("remount rw, writable", remount(&s, 0)));
     out.push((
         "write, writable",
-        std::fs::write(s.mp.join("x"), "x").map_err(Errno::from),
+        std::fs::write(s.mount.dir.join("x"), "x").map_err(Errno::from),
     ));
     s.umount()?;
 
     // Under the mount, with changes that wait.
-    mount(&s, 0)?;
-    s.mounted = true;
-    std::fs::write(s.mp.join("y"), [7; 9000])?;
-    sys::mkdir(&s.mp.join("z"))?;
+    mount(&mut s, 0)?;
+    std::fs::write(s.mount.dir.join("y"), [7; 9000])?;
+    sys::mkdir(&s.mount.dir.join("z"))?;
     sys::set_read_only(&s.dev, true)?;
-    let f = sys::open(&s.mp.join("y"), libc::O_RDWR)?;
+    let f = sys::open(&s.mount.dir.join("y"), libc::O_RDWR)?;
     out.push(("fsync, device read-only", sys::fsync(&f)));
     out.push((
         "write, device read-only",
@@ -305,12 +291,11 @@ fn read_only_steps(fs: &str) -> Result<Vec<(&'static str, Res<()>)>> {
     ));
     out.push(("syncfs, device read-only", sys::syncfs(&f)));
     drop(f);
-    out.push(("remount ro, device read-only", mount(&s, re | ro)));
+    out.push(("remount ro, device read-only", remount(&s, ro)));
     out.push(("umount", s.umount()));
     sys::set_read_only(&s.dev, false)?;
-    mount(&s, ro)?;
-    s.mounted = true;
-    Snap::of(&s.mp).context("afterwards")?;
+    mount(&mut s, ro)?;
+    Snap::of(&s.mount.dir).context("afterwards")?;
     s.umount()?;
     Ok(out)
 }

@@ -7,7 +7,7 @@ use crate::disk::Disk;
 use crate::geom::Geom;
 use crate::runner::skip;
 use crate::sys::{self, Target};
-use crate::vol::{Image, WORK};
+use crate::vol::{Image, Mount};
 use anyhow::{anyhow, ensure, Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -171,7 +171,7 @@ pub struct Rig {
     pub image: PathBuf,
     pub mp: PathBuf,
     pub layout: Layout,
-    pub mounted: bool,
+    pub mount: Mount,
     model: PathBuf,
     /// Counts; is mounted.
     top: sys::Dm,
@@ -205,8 +205,7 @@ impl Rig {
         drop(file);
         let layout = Layout::of(&image)?;
         let dev = sys::Loop::attach(&image, 0, false).context("loop device")?;
-        let mp = Path::new(WORK).join("mnt-faults");
-        let _ = std::fs::create_dir(&mp);
+        let mount = Mount::new("faults");
         let make = |name: &str, below: &Path| {
             sys::Dm::create(name, &table(below, layout.end, &vec![], None))
                 .map_err(|e| anyhow!("device mapper: {e}"))
@@ -218,9 +217,9 @@ impl Rig {
             fs: fs.into(),
             opts: opts.into(),
             image,
-            mp,
+            mp: mount.dir.clone(),
             layout,
-            mounted: false,
+            mount,
             model: model.into(),
             top,
             dm,
@@ -242,7 +241,7 @@ impl Rig {
 
     /// The image becomes a copy of its model again.
     pub fn reset(&self) -> Result<()> {
-        ensure!(!self.mounted, "reset of a mounted volume");
+        ensure!(!self.mount.is_mounted(), "reset of a mounted volume");
         let (src, dst) = (
             std::fs::File::open(&self.model)?,
             sys::open(&self.image, libc::O_RDWR)?,
@@ -309,9 +308,7 @@ impl Rig {
     }
 
     pub fn try_mount(&mut self, flags: u64) -> sys::Res<()> {
-        sys::mount(&self.top.dev, &self.mp, &self.fs, flags, &self.opts)?;
-        self.mounted = true;
-        Ok(())
+        self.mount.mount(&self.top.dev, &self.fs, flags, &self.opts)
     }
 
     pub fn mount(&mut self) -> Result<()> {
@@ -320,16 +317,12 @@ impl Rig {
     }
 
     pub fn remount(&self, flags: u64) -> sys::Res<()> {
-        let flags = flags | libc::MS_REMOUNT;
-        sys::mount(&self.top.dev, &self.mp, &self.fs, flags, &self.opts)
+        self.mount
+            .remount(&self.top.dev, &self.fs, flags, &self.opts)
     }
 
     pub fn umount(&mut self) -> Result<()> {
-        if self.mounted {
-            sys::umount(&self.mp, 0).map_err(|e| anyhow!("umount: {e}"))?;
-            self.mounted = false;
-        }
-        Ok(())
+        self.mount.umount().map_err(|e| anyhow!("umount: {e}"))
     }
 
     pub fn p(&self, name: &str) -> PathBuf {

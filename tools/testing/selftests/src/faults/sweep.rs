@@ -76,7 +76,7 @@ fn prepare(op: &Op, r: &mut Rig, cold: bool) -> Result<Held> {
     }
     let mut h = Held::default();
     (op.prep)(r, &mut h).context("preparation")?;
-    if r.mounted && !op.is(DIRTY) {
+    if r.mount.is_mounted() && !op.is(DIRTY) {
         r.syncfs()?;
     }
     Ok(h)
@@ -84,7 +84,7 @@ fn prepare(op: &Op, r: &mut Rig, cold: bool) -> Result<Held> {
 
 /// The tree, of which an unmounted volume gets mounted.
 fn tree(r: &mut Rig) -> Result<Snap> {
-    if !r.mounted {
+    if !r.mount.is_mounted() {
         r.mount()?;
     }
     Ok(Snap::of(&r.mp)?.timeless())
@@ -102,7 +102,7 @@ fn step(op: &Op, r: &mut Rig, cold: bool, n: u32, refs: &[Snap; 2]) -> Result<bo
             Err(e) => bail!("{e}, expected ENOMEM, EIO or success"),
         }
         ensure!(injected || res.is_ok(), "{res:?} without a failure");
-        if op.name.starts_with("remount") && r.mounted {
+        if op.name.starts_with("remount") && r.mount.is_mounted() {
             r.remount(0).context("afterwards")?;
         }
         after(op, r, res, injected, refs, std::mem::take(&mut held))

@@ -6,8 +6,8 @@ use super::MIB;
 use crate::geom::Geom;
 use crate::runner::skip;
 use crate::sys;
-use crate::vol::{Image, WORK};
-use anyhow::{bail, ensure, Result};
+use crate::vol::{Image, Mount};
+use anyhow::{anyhow, ensure, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,8 +45,7 @@ pub enum Fault {
 /// An image, its loop device, and the mapped device upon it.
 pub struct Mapped {
     pub image: Image,
-    pub mp: PathBuf,
-    mounted: bool,
+    mount: Mount,
     dev: sys::Loop,
     sectors: u64,
 }
@@ -62,12 +61,9 @@ impl Mapped {
         }
         let image = Image::make(geom, "t")?;
         let dev = sys::Loop::attach(&image.path, 0, false)?;
-        let mp = Path::new(WORK).join("mnt-t");
-        let _ = std::fs::create_dir(&mp);
         let m = Mapped {
             image,
-            mp,
-            mounted: false,
+            mount: Mount::new("t"),
             dev,
             sectors: geom.bytes / 512,
         };
@@ -110,23 +106,16 @@ impl Mapped {
 
     pub fn mount(&mut self, fs: &str, opts: &str) -> Result<()> {
         let dev = Path::new("/dev/mapper").join(NAME);
-        if let Err(e) = sys::mount(&dev, &self.mp, fs, 0, opts) {
-            bail!("mount -t {fs} -o '{opts}': {e}");
-        }
-        self.mounted = true;
-        Ok(())
+        let mounted = self.mount.mount(&dev, fs, 0, opts);
+        mounted.map_err(|e| anyhow!("mount -t {fs} -o '{opts}': {e}"))
     }
 
     pub fn umount(&mut self) -> Result<()> {
-        if self.mounted {
-            sys::umount(&self.mp, 0)?;
-            self.mounted = false;
-        }
-        Ok(())
+        Ok(self.mount.umount()?)
     }
 
     pub fn p(&self, name: &str) -> PathBuf {
-        self.mp.join(name)
+        self.mount.dir.join(name)
     }
 }
 
