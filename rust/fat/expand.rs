@@ -48,11 +48,6 @@ fn lengthen(inode: &Inode<Fat>, clusters: u32, ahead: u32) -> Result {
     let Some(want) = clusters.checked_sub(have).filter(|&n| n > 0) else {
         return Ok(());
     };
-    if chain.cut {
-        // The old end of the chain must be on disk before the new one.
-        vol.commit(false)?;
-        chain.cut = false;
-    }
     match extend(vol, &mut chain, want, ahead) {
         Err(e) if e == ENOSPC && vol.has_pending() => {
             // Clusters that are being freed may be enough.
@@ -95,6 +90,11 @@ fn extend(vol: &Volume, chain: &mut Chain, want: u32, ahead: u32) -> Result {
 /// Allocates `want` clusters, if possible behind the chain's tail, and holds the next `ahead` ones
 /// for it. Nothing refers to them yet.
 pub(crate) fn take(vol: &Volume, chain: &mut Chain, want: u32, ahead: u32) -> Result<KVVec<Run>> {
+    if chain.cut {
+        // The old end of the chain must be on disk before the new one.
+        vol.commit(false)?;
+        chain.cut = false;
+    }
     let tail = chain.tail(vol)?;
     vol.table.lock().free.take(vol, want, tail, ahead)
 }
@@ -339,6 +339,13 @@ pub(crate) fn release(inode: &Inode<Fat>, keep: u32) -> Result {
     let cut = cut(inode, keep)?;
     node::shrink_entry(inode, keep)?;
     cut.free(inode)
+}
+
+/// Makes a directory `keep` clusters long; nothing is in those behind them. The inode lock is held.
+pub(crate) fn shorten_dir(dir: &Inode<Fat>, keep: u32) -> Result {
+    cut(dir, keep)?.free(dir)?;
+    dir.set_size(u64::from(keep) << dir.volume().geo.cluster_bits());
+    Ok(())
 }
 
 /// What was cut off a chain.

@@ -329,9 +329,12 @@ pub(super) fn undo_remove(dir: &Inode<Fat>, loc: &Location, removed: &dir::Remov
 /// Takes back an entry that was just added. If that fails, too, the volume is treated as corrupt:
 /// what the entry refers to must not be used for anything else.
 pub(super) fn undo_add(dir: &Inode<Fat>, loc: &Location) {
-    if dir::remove(dir, loc).is_err() {
-        dir.volume()
-            .corrupt(fmt!("an entry could not be taken back"));
+    match dir::remove(dir, loc) {
+        Ok(_) => place::undo_growth(dir),
+        Err(_) => {
+            dir.volume()
+                .corrupt(fmt!("an entry could not be taken back"));
+        }
     }
 }
 

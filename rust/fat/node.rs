@@ -4,7 +4,7 @@
 
 use crate::ondisk::{attr, Attrs, Cluster, DirPos, DosStamp, RawDirent};
 use crate::vfs::{FoundInode, Inode, NewInode, NofsScope, SuperBlock, Timespec};
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use kernel::prelude::*;
 use kernel::sync::aref::ARef;
 use kernel::sync::{new_mutex, Mutex};
@@ -33,6 +33,9 @@ pub(crate) struct Node {
     pub(crate) unwritten: Mutex<Unwritten>,
     /// Whether the link count of a directory lacks what could not be read.
     pub(crate) uncounted: AtomicBool,
+    /// The clusters that a directory had before the last entry was added, if it got longer for it;
+    /// else 0. The inode lock protects it.
+    pub(crate) grown_from: AtomicU32,
     /// Counts changes of what ranges of the file are, after each; read before looking.
     pub(crate) layout: AtomicU64,
 }
@@ -69,6 +72,7 @@ impl Node {
             chain <- new_mutex!(Chain::new(None, 0), "rvfat chain"),
             unwritten <- new_mutex!(Unwritten::new(), "rvfat unwritten"),
             uncounted: AtomicBool::new(false),
+            grown_from: AtomicU32::new(0),
             layout: AtomicU64::new(0),
         })
     }

@@ -8,6 +8,7 @@
 
 use crate::ondisk::{Cluster, SlotKind, DIRENT_SIZE};
 use crate::vfs::{BufferHead, Inode, NofsScope};
+use core::sync::atomic::Ordering;
 use kernel::prelude::*;
 
 use super::dir::{self, write_slots, DirReader, Location, MAX_DIR_BYTES, SLOT};
@@ -107,8 +108,23 @@ pub(crate) fn fits(dir: &Inode<Fat>, count: usize) -> Result<bool> {
 }
 
 /// Adds an entry, its slots in disk order. What it refers to needs the FAT up to change `after`.
-/// `ENOSPC`. The inode lock is held.
+/// On error nothing has changed; `ENOSPC`. The inode lock is held.
 pub(crate) fn add(dir: &Inode<Fat>, slots: &Slots, after: u64) -> Result<Location> {
+    dir.node().grown_from.store(0, Ordering::Relaxed);
+    try_add(dir, slots, after).inspect_err(|_| undo_growth(dir))
+}
+
+/// The entry that was added last is gone, and so is what the directory got for it. The inode lock was
+/// held all the time.
+pub(crate) fn undo_growth(dir: &Inode<Fat>) {
+    let keep = dir.node().grown_from.swap(0, Ordering::Relaxed);
+    if keep > 0 && expand::shorten_dir(dir, keep).is_err() {
+        dir.volume()
+            .warn(fmt!("a directory stays longer than it has to be"));
+    }
+}
+
+fn try_add(dir: &Inode<Fat>, slots: &Slots, after: u64) -> Result<Location> {
     let count = slots.list.len();
     let want = count as u64;
     if let Some(room) = find_whole(dir, count)? {
@@ -219,8 +235,10 @@ fn grow(dir: &Inode<Fat>, end: u64, bytes: u64) -> Result {
         expand::give_back(vol, &runs);
         return Err(e);
     }
+    let before = chain.len(vol)?;
     expand::link(vol, &mut chain, &runs)?;
     drop(chain);
+    dir.node().grown_from.store(before, Ordering::Relaxed);
     let size = dir.size() + (u64::from(want) << vol.geo.cluster_bits());
     dir.set_size(size);
     super::node::set_blocks(dir, vol.clusters_for(size));
