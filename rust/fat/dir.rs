@@ -287,7 +287,8 @@ pub(super) fn write_slots(
 /// The slots of a removed entry, for [`put_back`].
 pub(crate) struct Removed(KVVec<[u8; DIRENT_SIZE]>);
 
-/// Removes the entry at `loc`. The inode lock is held.
+/// Removes the entry at `loc`. The inode lock is held, and no inode has the entry any more, so that
+/// nobody [rewrites](rewrite) it.
 pub(crate) fn remove(dir: &Inode<Fat>, loc: &Location) -> Result<Removed> {
     let vol = dir.volume();
     let mut reader = DirReader::new(dir);

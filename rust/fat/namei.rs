@@ -293,8 +293,8 @@ fn make(
 /// Takes back a file or directory that was just made, because it could not be made durable.
 fn undo_make(dir: &Inode<Fat>, inode: &Inode<Fat>) {
     if let Ok(loc) = location(inode) {
-        undo_add(dir, &loc);
         node::detach(inode);
+        undo_add(dir, &loc);
         inode.clear_nlink();
     }
 }
@@ -304,8 +304,9 @@ fn undo_make(dir: &Inode<Fat>, inode: &Inode<Fat>) {
 fn remove_name(dir: &Inode<Fat>, dentry: &Dentry<Fat>, inode: &Inode<Fat>) -> Result {
     let now = dir.current_time();
     let loc = location(inode)?;
-    let removed = dir::remove(dir, &loc)?;
+    // From here on nobody writes attributes into the entry, and brings it back with that.
     node::detach(inode);
+    let removed = dir::remove(dir, &loc).inspect_err(|_| node::attach(inode, loc))?;
     touch_less(dir, now);
     if let Err(e) = finish(&[dir]) {
         undo_remove(dir, &loc, &removed);

@@ -68,10 +68,7 @@ void rvfat_helper_read_ahead(struct address_space *mapping, pgoff_t index, unsig
 {
 	DEFINE_READAHEAD(ractl, NULL, NULL, mapping, index);
 
-	/* Nobody may drop the pages while they are added: a rule of that function. */
-	filemap_invalidate_lock_shared(mapping);
 	page_cache_ra_unbounded(&ractl, pages, 0);
-	filemap_invalidate_unlock_shared(mapping);
 }
 
 unsigned int rvfat_helper_memalloc_nofs_save(void)

@@ -59,11 +59,14 @@ fn set_up(r: &Rig) -> Result<()> {
 
 /// Runs `what` with its `n`th call failing. Whether it came to that.
 fn with_nth<T>(n: u32, what: impl FnOnce() -> T) -> Result<(T, bool)> {
-    std::fs::write(NTH, n.to_string()).context("fail-nth")?;
+    // Opened first: afterwards that would count, and fail.
+    let nth = sys::open(Path::new(NTH), libc::O_RDWR).context("fail-nth")?;
+    let mut left = [0; 8];
+    sys::pwrite(&nth, n.to_string().as_bytes(), 0).context("fail-nth")?;
     let out = what();
-    let left = std::fs::read_to_string(NTH).context("fail-nth")?;
-    std::fs::write(NTH, "0").context("fail-nth")?;
-    Ok((out, left.trim() == "0"))
+    let len = sys::pread(&nth, &mut left, 0);
+    sys::pwrite(&nth, b"0", 0).context("fail-nth")?;
+    Ok((out, left[..len.context("fail-nth")?].trim_ascii() == b"0"))
 }
 
 /// Mounts and prepares as the operation wants it, with what it needs in memory or not. The
@@ -165,7 +168,10 @@ fn sweep(op: &Op, r: &mut Rig, cold: bool) -> Result<()> {
         match step(op, r, cold, n, &refs) {
             Ok(false) => break,
             Ok(true) => {}
-            Err(e) => bad.push(format!("failure {n}: {e:#}")),
+            Err(e) => {
+                bad.push(format!("failure {n}: {e:#}"));
+                r.umount()?;
+            }
         }
         n += 1;
         if n > MOST || bad.len() > 9 {

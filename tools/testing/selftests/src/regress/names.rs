@@ -12,10 +12,12 @@ use crate::sys;
 use crate::vol::Vol;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 pub const TESTS: &[Test] = &[
     ("rename_under_writeback", 60, rename_under_writeback),
+    ("unlink_under_writeback", 60, unlink_under_writeback),
     ("index", 120, index),
     ("entry_in_one_block", 60, entry_in_one_block),
     (
@@ -102,6 +104,55 @@ fn rename_under_writeback(cfg: &Config) -> Result<()> {
             v.remount()?;
         }
     }
+    v.finish()
+}
+
+/// An inode's attributes were written into its entry while that was being removed: read before,
+/// written after, so that the 8.3 slot was back. What is removed stays so.
+fn unlink_under_writeback(cfg: &Config) -> Result<()> {
+    let mut v = fresh(cfg, &geom(16, 12, 2048), "")?;
+    let end = Instant::now() + Duration::from_secs(4);
+    let path = v.p("comes and goes");
+    // Others whose entries are in the same block: it is being written nearly all the time.
+    let others = (0..3).map(|i| sys::create(&v.p(format!("OTHER{i}"))));
+    let others = others.collect::<sys::Res<Vec<_>>>()?;
+    let keep_writing = |f: &std::fs::File, go_on: &dyn Fn() -> bool| -> sys::Res<()> {
+        let mut n = 0u8;
+        while go_on() {
+            n = n.wrapping_add(1);
+            sys::pwrite_all(f, &[n], 0)?;
+            sys::fsync(f)?;
+        }
+        Ok(())
+    };
+    let rounds = std::thread::scope(|s| -> Result<u64> {
+        let others: Vec<_> = others
+            .iter()
+            .map(|f| s.spawn(move || keep_writing(f, &|| Instant::now() < end)))
+            .collect();
+        let mut rounds = 0;
+        while Instant::now() < end {
+            let f = sys::create(&path)?;
+            let gone = AtomicBool::new(false);
+            std::thread::scope(|s| {
+                let write = s.spawn(|| keep_writing(&f, &|| !gone.load(Ordering::Relaxed)));
+                std::thread::sleep(Duration::from_micros(500 + rounds % 7 * 300));
+                let removed = sys::unlink(&path);
+                gone.store(true, Ordering::Relaxed);
+                write.join().expect("no panic").context("writing")?;
+                removed.context("unlink")
+            })?;
+            rounds += 1;
+        }
+        for other in others {
+            other.join().expect("no panic")?;
+        }
+        Ok(rounds)
+    })?;
+    drop(others);
+    v.remount()?;
+    let left = ["OTHER0", "OTHER1", "OTHER2"];
+    same!(sys::names(&v.mp)?, left, "names after {rounds} rounds");
     v.finish()
 }
 
