@@ -18,6 +18,7 @@ pub const TESTS: &[Test] = &[
     ("background", 90, background),
     ("flush_mount", 90, flush_mount),
     ("flush_mount_data_first", 90, flush_mount_data_first),
+    ("fsync_after_flusher", 60, fsync_after_flusher),
     ("mirror_read_meanwhile", 60, mirror_read_meanwhile),
     ("fat_written_once", 60, fat_written_once),
 ];
@@ -89,11 +90,12 @@ fn sync_many(cfg: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Lets the flusher write what is older than a second, twice as often; undone on drop.
+/// Lets the flusher write what is older than a time, as often as another; undone on drop.
 struct Eager([(&'static str, String); 2]);
 
 impl Eager {
-    fn new() -> Result<Eager> {
+    /// In hundredths of a second.
+    fn new(older: u32, every: u32) -> Result<Eager> {
         let names = ["dirty_expire_centisecs", "dirty_writeback_centisecs"];
         let old = names.map(|n| {
             (
@@ -101,8 +103,8 @@ impl Eager {
                 std::fs::read_to_string(Eager::path(n)).unwrap_or_default(),
             )
         });
-        std::fs::write(Eager::path(names[0]), "100")?;
-        std::fs::write(Eager::path(names[1]), "50")?;
+        std::fs::write(Eager::path(names[0]), older.to_string())?;
+        std::fs::write(Eager::path(names[1]), every.to_string())?;
         Ok(Eager(old))
     }
 
@@ -123,7 +125,7 @@ impl Drop for Eager {
 /// the file system of the inodes. FAT and directory have to follow within
 /// some 5 s.
 fn background(cfg: &Config) -> Result<()> {
-    let _eager = Eager::new()?;
+    let _eager = Eager::new(100, 50)?;
     let v = fresh(cfg, &geom(16, 12, 2048), "")?;
     create(&v, 100, |_| Ok(()))?;
     within(&v, 100, 20)?;
@@ -145,6 +147,29 @@ fn flush_mount_data_first(cfg: &Config) -> Result<()> {
     let v = fresh(cfg, &geom(16, 12, 2048), "flush")?;
     create(&v, 30, |f| Ok(sys::write_data(f)?))?;
     within(&v, 30, 4)?;
+    v.finish()
+}
+
+/// The flusher had started a file's data and put the entry off until that had arrived; for the VFS
+/// the inode was clean, and fsync wrote no entry. The size has to be on disk.
+fn fsync_after_flusher(cfg: &Config) -> Result<()> {
+    let v = fresh(cfg, &geom(16, 12, 2048), "")?;
+    let _eager = Eager::new(1, 1)?;
+    let mut size = 0;
+    let f = sys::create(&v.p("SIZE"))?;
+    sys::syncfs(&f)?;
+    let slot = v.disk()?.find_root(b"SIZE       ")?;
+    for round in 0..30u64 {
+        let len = 40_000 + 1000 * round as usize;
+        sys::pwrite_all(&f, &stamp(1, size, len), size as i64)?;
+        size += len as u64;
+        std::thread::sleep(Duration::from_millis(10 + round * 2));
+        sys::fsync(&f)?;
+        let raw = v.disk()?.read(slot + 28, 4)?;
+        let on_disk = u32::from_le_bytes(raw.as_slice().try_into()?);
+        same!(u64::from(on_disk), size, "round {round}: the size on disk");
+    }
+    drop(f);
     v.finish()
 }
 
