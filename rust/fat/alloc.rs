@@ -195,11 +195,11 @@ impl FreeMap {
             let index = at / WINDOW;
             let next = ((index + 1) * WINDOW).min(run.end());
             let base = index * WINDOW;
-            changed += match self.windows.get_mut(index as usize) {
-                Some(Some(window)) => window.set(at - base, next - base, free),
-                // Not looked at yet: what FSINFO said is all there is.
-                _ => next - at,
-            };
+            match self.windows.get_mut(index as usize) {
+                Some(Some(window)) => changed += window.set(at - base, next - base, free),
+                // It could not be read: how many of these were free is not known.
+                _ => self.free = None,
+            }
             at = next;
         }
         if let Some(count) = &mut self.free {
@@ -208,6 +208,14 @@ impl FreeMap {
             } else {
                 count.saturating_sub(changed)
             };
+        }
+    }
+
+    /// Looks at the part of the FAT where the clusters are, before it changes: only so is it known
+    /// which of them were free. What can't be read is left out, and the count is not known then.
+    pub(crate) fn look(&mut self, vol: &Volume, run: &Run) {
+        for index in run.first.get() / WINDOW..=run.last().get() / WINDOW {
+            let _ = self.window(vol, index as usize);
         }
     }
 

@@ -398,6 +398,9 @@ impl Volume {
             changes.push(Change { run, then: None }, GFP_KERNEL)?;
         }
         let mut table = self.table.lock();
+        for run in frees {
+            table.free.look(self, run);
+        }
         table.apply(self, &changes)?;
         for run in frees {
             table.free.release(run);

@@ -230,7 +230,8 @@ impl SuperOps for Fat {
             magic: u64::from(MAGIC),
             block_size: vol.geo.cluster_bytes(),
             blocks: u64::from(vol.geo.clusters()),
-            free,
+            // Where chains share clusters, what waits to be freed counts them more than once.
+            free: free.min(vol.geo.clusters().into()),
             name_max: NAME_MAX,
             fsid: u64::from(vol.disk.number()),
         })
@@ -314,7 +315,8 @@ impl Volume {
             if table.seq == 0 {
                 return Ok(());
             }
-            (Some(table.free.count(self)?), table.free.next())
+            // Where the FAT can't be read, nobody knows: FSINFO has a value for that.
+            (table.free.count(self).ok(), table.free.next())
         };
         let bh = self.disk.bread(sector.get())?;
         let old = bh.read::<512>(0)?;
