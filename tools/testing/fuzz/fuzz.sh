@@ -29,9 +29,9 @@ cd "$RVFAT_SRC"
 WORK=build/fuzz
 FUZZER=$WORK/cargo/release/rvfat-fuzz
 minutes=30 volumes=5000 first=1 guests=$(nproc) vm=()
+mkdir -p "$WORK"
 
 build_fuzzer() {
-	mkdir -p "$WORK"
 	"$VM_DIR/enter" env RUSTC_WRAPPER=/src/tools/testing/fuzz/sancov cargo build --quiet --release \
 		--manifest-path tools/testing/fuzz/Cargo.toml --target-dir "$WORK/cargo"
 }
