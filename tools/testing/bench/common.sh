@@ -25,9 +25,13 @@ build_bench() {
 
 # guest JOB SIZE [OPTION]... -- ARG...: run the program in a guest with two equal
 # disks of SIZE, on which each write waits for the host's disk. OPTIONs are run(1)'s.
+# One at a time: two would spoil each other's times, and write to the same files.
 guest() {
-	local job=$1 size=$2 opts=() args=()
+	local job=$1 size=$2 opts=() args=() lock
 	shift 2
+	# The guest inherits it, and has it still if this script is killed.
+	exec {lock}>"$job.lock"
+	flock -n "$lock" || die "another benchmark is running here (see fuser $job.lock)"
 	while [[ $1 != -- ]]; do opts+=("$1") && shift; done
 	shift
 	[[ ! -t 1 ]] || args+=(--terminal)
