@@ -5,7 +5,7 @@
 //! The FAT is looked at in windows of [`WINDOW`] clusters. A window's free clusters are kept as a
 //! bitmap from the first time it is needed, so no part of the FAT is searched twice.
 
-use crate::ondisk::{fat, Cluster, FatType};
+use crate::ondisk::{fat, Cluster};
 use kernel::prelude::*;
 
 use super::volume::Volume;
@@ -428,34 +428,29 @@ fn load(vol: &Volume, index: u32) -> Result<KBox<Window>> {
     )?;
     let first = index * WINDOW;
     let last = first.saturating_add(WINDOW - 1).min(vol.geo.max_cluster());
-    let mut note = |n: u32, free: bool| {
-        if free && n >= 2 && n >= first && n <= last {
-            window.set(n - first, n - first + 1, true);
-        }
-    };
     let ty = vol.geo.fat_type();
-    let start = fat::number_byte_offset(ty, first);
     let end = fat::number_byte_offset(ty, last).saturating_add(fat::entry_len(ty) as u64);
-    vol.read_ahead_fat(start, end);
-    let base = vol.fat_addr();
+    vol.read_ahead_fat(fat::number_byte_offset(ty, first), end);
     let mut cursor = vol.disk.cursor();
-    if ty == FatType::Fat12 {
-        let len = usize::try_from(end - start).map_err(|_| EIO)?;
-        let mut bytes = KVVec::from_elem(0u8, len, GFP_KERNEL)?;
-        cursor.read(base + start, &mut bytes)?;
-        fat::for_each_entry(ty, first, &bytes, &mut note);
-        return Ok(window);
-    }
     let mut buf = [0u8; 512];
-    let per_buf = (buf.len() / fat::entry_len(ty)) as u32;
-    let mut n = first;
-    while n <= last {
-        let offset = fat::number_byte_offset(ty, n);
-        let len = usize::try_from(end - offset).map_or(buf.len(), |l| l.min(buf.len()));
+    let mut number = first;
+    while number <= last {
+        let at = fat::number_byte_offset(ty, number);
+        let len = (end - at).min(buf.len() as u64) as usize;
         let part = buf.get_mut(..len).ok_or(EIO)?;
-        cursor.read(base + offset, part)?;
-        fat::for_each_entry(ty, n, part, &mut note);
-        n += per_buf;
+        cursor.read(vol.fat_addr() + at, part)?;
+        fat::for_each_entry(ty, number, part, |n, free| {
+            let index = n % WINDOW;
+            if let Some(word) = window.bits.get_mut(index as usize / 64) {
+                *word |= u64::from(free) << (index % 64);
+            }
+        });
+        number += fat::entries_in(ty, buf.len()) as u32;
     }
+    if let Some(word) = window.bits.first_mut().filter(|_| index == 0) {
+        // Entries 0 and 1 are no clusters'.
+        *word &= !0b11;
+    }
+    window.free = window.bits.iter().map(|word| word.count_ones()).sum();
     Ok(window)
 }

@@ -79,7 +79,7 @@ impl Table {
             let (start, end) = vol.fat_blocks(&change.run);
             touched.insert(start, end)?;
         }
-        let mut blocks = Blocks::read(vol, &touched)?;
+        let blocks = Blocks::read(vol, &touched)?;
         self.changed.reserve(blocks.list.len(), GFP_KERNEL)?;
         self.seq += 1;
         for (block, bh) in &blocks.list {
@@ -144,90 +144,59 @@ impl Blocks {
             .map_err(|_| EIO)
     }
 
-    fn change(&mut self, vol: &Volume, change: &Change) -> Result {
+    /// Makes one change, a copy of at most [`PART`] bytes at a time.
+    fn change(&self, vol: &Volume, change: &Change) -> Result {
         let ty = vol.geo.fat_type();
-        let last = change.run.last();
-        let entry_of = |cluster: Cluster| match change.then {
-            None => FatEntry::Free,
-            Some(then) if cluster == last => then,
-            Some(_) => match cluster.checked_add(1) {
-                Some(next) => FatEntry::Next(next),
-                None => FatEntry::End,
-            },
-        };
-        if ty == FatType::Fat12 {
-            let mut cluster = change.run.first;
-            for _ in 0..change.run.len {
-                self.change_fat12(vol, cluster, entry_of(cluster))?;
-                match cluster.checked_add(1) {
-                    Some(next) => cluster = next,
-                    None => break,
-                }
-            }
-            return Ok(());
-        }
-        self.change_aligned(vol, change.run, entry_of)
-    }
-
-    /// FAT16 and FAT32: entries never cross a block. Block by block, through a copy.
-    fn change_aligned(
-        &mut self,
-        vol: &Volume,
-        run: Run,
-        entry_of: impl Fn(Cluster) -> FatEntry,
-    ) -> Result {
-        let ty = vol.geo.fat_type();
-        let width = fat::entry_len(ty);
-        let bits = vol.geo.sector_bits();
-        let mut cluster = run.first;
-        let mut left = run.len;
+        let (mut number, last) = (change.run.first.get(), change.run.last().get());
         let mut copy = [0u8; PART];
-        let first = self.index_of(fat::entry_byte_offset(ty, cluster) >> bits)?;
-        let first_block = fat::entry_byte_offset(ty, cluster) >> bits;
-        while left > 0 {
-            let byte = fat::entry_byte_offset(ty, cluster);
-            let at = first + ((byte >> bits) - first_block) as usize;
-            let (_, bh) = self.list.get(at).ok_or(EIO)?;
-            let offset = (byte & (vol.block_bytes() - 1)) as usize;
-            let count = left.min(((PART - offset % PART) / width) as u32);
-            let bytes = copy.get_mut(..count as usize * width).ok_or(EIO)?;
-            bh.read_into(offset, bytes)?;
-            for entry in bytes.chunks_exact_mut(width) {
-                let mut raw = [0u8; 4];
-                raw.get_mut(..width).ok_or(EIO)?.copy_from_slice(entry);
-                let raw = fat::encode(ty, cluster, raw, entry_of(cluster));
-                entry.copy_from_slice(raw.get(..width).ok_or(EIO)?);
-                if let Some(next) = cluster.checked_add(1) {
-                    cluster = next;
-                }
+        while number <= last {
+            let at = fat::number_byte_offset(ty, number);
+            let room = match ty {
+                FatType::Fat12 => PART,
+                // All parts but the first then lie in one block.
+                _ => PART - at as usize % PART,
+            };
+            let count = (last - number + 1).min(fat::entries_in(ty, room) as u32);
+            let end = fat::number_byte_offset(ty, number + count - 1) + fat::entry_len(ty) as u64;
+            let part = copy.get_mut(..(end - at) as usize).ok_or(EIO)?;
+            self.each_block(vol, at, part, |bh, at, bytes| bh.read_into(at, bytes))?;
+            match change.then.map(|then| then.value(ty)) {
+                None => fat::encode_each(ty, number, part, |_| FatEntry::Free.value(ty)),
+                Some(then) => fat::encode_each(ty, number, part, |n| {
+                    if n == last {
+                        then
+                    } else {
+                        n.saturating_add(1)
+                    }
+                }),
             }
-            bh.write(offset, bytes)?;
-            left -= count;
+            self.each_block(vol, at, part, |bh, at, bytes| bh.write(at, bytes))?;
+            number += count;
         }
         Ok(())
     }
 
-    /// FAT12: an entry's two bytes may lie in two blocks.
-    fn change_fat12(&mut self, vol: &Volume, cluster: Cluster, entry: FatEntry) -> Result {
-        let offset = fat::entry_byte_offset(FatType::Fat12, cluster);
-        let mut raw = [0u8; 4];
-        for (i, byte) in raw.iter_mut().take(2).enumerate() {
-            let (at, inside) = self.locate(vol, offset + i as u64)?;
-            let (_, bh) = self.list.get(at).ok_or(EIO)?;
-            [*byte] = bh.read::<1>(inside)?;
-        }
-        let raw = fat::encode(FatType::Fat12, cluster, raw, entry);
-        for (i, byte) in raw.iter().take(2).enumerate() {
-            let (at, inside) = self.locate(vol, offset + i as u64)?;
-            let (_, bh) = self.list.get(at).ok_or(EIO)?;
-            bh.write(inside, &[*byte])?;
+    /// Calls `f(block, offset, bytes)` for the blocks that `bytes`, which start `at` bytes into the
+    /// FAT, lie in.
+    fn each_block(
+        &self,
+        vol: &Volume,
+        at: u64,
+        mut bytes: &mut [u8],
+        f: impl Fn(&BufferHead, usize, &mut [u8]) -> Result,
+    ) -> Result {
+        let size = vol.block_bytes();
+        let mut at = at;
+        while !bytes.is_empty() {
+            let (_, bh) = self.list.get(self.index_of(at / size)?).ok_or(EIO)?;
+            let offset = (at % size) as usize;
+            let len = bytes.len().min(size as usize - offset);
+            let (here, rest) = bytes.split_at_mut_checked(len).ok_or(EIO)?;
+            f(bh, offset, here)?;
+            bytes = rest;
+            at += len as u64;
         }
         Ok(())
-    }
-
-    fn locate(&self, vol: &Volume, offset: u64) -> Result<(usize, usize)> {
-        let at = self.index_of(offset >> vol.geo.sector_bits())?;
-        Ok((at, (offset & (vol.block_bytes() - 1)) as usize))
     }
 }
 

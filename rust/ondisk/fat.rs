@@ -72,11 +72,34 @@ pub enum FatEntry {
     Invalid(u32),
 }
 
+impl FatEntry {
+    /// Returns the number that says so in a FAT. The end of a chain is the highest value, like in
+    /// Linux vfat.
+    pub const fn value(self, ty: FatType) -> u32 {
+        match self {
+            Self::Free => 0,
+            Self::Next(next) => next.get(),
+            Self::Bad => ty.bad(),
+            Self::End => ty.mask(),
+            Self::Invalid(value) => value,
+        }
+    }
+}
+
 /// Returns the number of bytes that hold one entry, shared bytes included: 2, 2 or 4.
 pub const fn entry_len(ty: FatType) -> usize {
     match ty {
         FatType::Fat12 | FatType::Fat16 => 2,
         FatType::Fat32 => 4,
+    }
+}
+
+/// Returns how many entries lie whole within any `len` bytes that start with an entry.
+pub const fn entries_in(ty: FatType, len: usize) -> usize {
+    match ty {
+        FatType::Fat12 => len.saturating_mul(2).saturating_sub(1) / 3,
+        FatType::Fat16 => len / 2,
+        FatType::Fat32 => len / 4,
     }
 }
 
@@ -142,21 +165,6 @@ pub fn encode_number(ty: FatType, n: u32, old: [u8; 4], value: u32) -> [u8; 4] {
     ((u32::from_le_bytes(old) & !mask) | (value & mask)).to_le_bytes()
 }
 
-/// Returns the bytes `old` of the entry of `cluster`, changed to say `entry`.
-///
-/// Keeps all other bits, as [`encode_number`] does. The end of a chain is written as the highest
-/// value, like in Linux vfat.
-pub fn encode(ty: FatType, cluster: Cluster, old: [u8; 4], entry: FatEntry) -> [u8; 4] {
-    let value = match entry {
-        FatEntry::Free => 0,
-        FatEntry::Next(next) => next.get(),
-        FatEntry::Bad => ty.bad(),
-        FatEntry::End => ty.mask(),
-        FatEntry::Invalid(value) => value,
-    };
-    encode_number(ty, cluster.get(), old, value)
-}
-
 /// Calls `f(number, is_free)` for each entry in `bytes`, in order.
 ///
 /// `bytes` starts with the first byte of entry `first`, as [`number_byte_offset`] gives it. An
@@ -181,28 +189,80 @@ fn for_each_chunk<const N: usize>(
     is_free: impl Fn([u8; N]) -> bool,
     mut f: impl FnMut(u32, bool),
 ) {
-    for (number, chunk) in (first..=u32::MAX).zip(bytes.chunks_exact(N)) {
-        if let Some(raw) = chunk.first_chunk() {
-            f(number, is_free(*raw));
+    let mut number = first;
+    for raw in bytes.chunks_exact(N).filter_map(<[u8]>::first_chunk) {
+        f(number, is_free(*raw));
+        match number.checked_add(1) {
+            Some(next) => number = next,
+            None => return,
         }
     }
 }
 
 /// [`for_each_entry`] for FAT12, where two entries share three bytes.
 fn for_each_entry12(first: u32, bytes: &[u8], mut f: impl FnMut(u32, bool)) {
-    let base = number_byte_offset(FatType::Fat12, first);
     for number in first..=u32::MAX {
-        let offset = number_byte_offset(FatType::Fat12, number).saturating_sub(base);
-        let raw = usize::try_from(offset)
-            .ok()
-            .and_then(|offset| bytes.get(offset..))
-            .and_then(<[u8]>::first_chunk);
-        let Some(&[low, high]) = raw else {
+        let raw = bytes.get(fat12_offset(first, number)..);
+        let Some(&[low, high]) = raw.and_then(<[u8]>::first_chunk) else {
             return;
         };
         f(
             number,
             decode_number(FatType::Fat12, number, [low, high, 0, 0]) == 0,
         );
+    }
+}
+
+/// Returns the offset in bytes of FAT12 entry `number` from that of entry `first`.
+fn fat12_offset(first: u32, number: u32) -> usize {
+    let offset = |n| number_byte_offset(FatType::Fat12, n);
+    usize::try_from(offset(number).saturating_sub(offset(first))).unwrap_or(usize::MAX)
+}
+
+/// Makes each entry in `bytes` say `value(number)`, in order.
+///
+/// `bytes` is as for [`for_each_entry`]. Keeps all other bits, as [`encode_number`] does.
+pub fn encode_each(ty: FatType, first: u32, bytes: &mut [u8], value: impl Fn(u32) -> u32) {
+    match ty {
+        FatType::Fat12 => encode_each12(first, bytes, value),
+        FatType::Fat16 => encode_chunks::<2>(first, bytes, |number, _| {
+            // The mask leaves what fits.
+            ((value(number) & FatType::Fat16.mask()) as u16).to_le_bytes()
+        }),
+        FatType::Fat32 => encode_chunks::<4>(first, bytes, |number, old| {
+            encode_number(FatType::Fat32, number, old, value(number))
+        }),
+    }
+}
+
+/// [`encode_each`] for entries of `N` whole bytes.
+fn encode_chunks<const N: usize>(
+    first: u32,
+    bytes: &mut [u8],
+    encode: impl Fn(u32, [u8; N]) -> [u8; N],
+) {
+    let mut number = first;
+    for chunk in bytes.chunks_exact_mut(N) {
+        if let Some(raw) = chunk.first_chunk_mut() {
+            *raw = encode(number, *raw);
+        }
+        match number.checked_add(1) {
+            Some(next) => number = next,
+            None => return,
+        }
+    }
+}
+
+/// [`encode_each`] for FAT12, where two entries share three bytes.
+fn encode_each12(first: u32, bytes: &mut [u8], value: impl Fn(u32) -> u32) {
+    for number in first..=u32::MAX {
+        let raw = bytes.get_mut(fat12_offset(first, number)..);
+        let Some(raw) = raw.and_then(<[u8]>::first_chunk_mut) else {
+            return;
+        };
+        let [low, high] = *raw;
+        let [low, high, ..] =
+            encode_number(FatType::Fat12, number, [low, high, 0, 0], value(number));
+        *raw = [low, high];
     }
 }

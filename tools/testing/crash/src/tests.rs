@@ -69,7 +69,8 @@ impl Disk {
             let at = start + self.geo.fat_offset(Self::cluster(cluster)) as usize;
             let mut old = [0; 4];
             old[..2].copy_from_slice(&self.bytes[at..at + 2]);
-            let new = fat::encode(self.geo.fat_type(), Self::cluster(cluster), old, entry);
+            let ty = self.geo.fat_type();
+            let new = fat::encode_number(ty, cluster, old, entry.value(ty));
             self.bytes[at..at + 2].copy_from_slice(&new[..2]);
         }
     }

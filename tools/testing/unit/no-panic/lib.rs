@@ -80,6 +80,10 @@ pub fn for_each_entry(ty: FatType, first: u32, bytes: &[u8], f: fn(u32, bool)) {
     fat::for_each_entry(ty, first, bytes, f);
 }
 
+pub fn encode_each(ty: FatType, first: u32, bytes: &mut [u8], value: fn(u32) -> u32) {
+    fat::encode_each(ty, first, bytes, value);
+}
+
 pub fn eq_ignore_case(a: &[u16], b: &[u16], fold: fn(u16) -> u16) -> bool {
     name::eq_ignore_case(a, b, fold)
 }

@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use rvfat_unit::ondisk::fat::{
-    decode, decode_number, encode, encode_number, entry_byte_offset, entry_len, for_each_entry,
-    number_byte_offset,
+    decode, decode_number, encode_each, encode_number, entries_in, entry_byte_offset, entry_len,
+    for_each_entry, number_byte_offset,
 };
 use rvfat_unit::ondisk::{Cluster, FatEntry, FatType};
 
@@ -66,7 +66,8 @@ fn meanings() {
 
 #[test]
 fn marks_as_written() {
-    let write = |ty, entry| u32::from_le_bytes(encode(ty, cluster(2), [0; 4], entry));
+    let write =
+        |ty, entry: FatEntry| u32::from_le_bytes(encode_number(ty, 2, [0; 4], entry.value(ty)));
     assert_eq!(
         TYPES.map(|ty| write(ty, FatEntry::End)),
         [0xFFF, 0xFFFF, 0x0FFF_FFFF]
@@ -76,7 +77,7 @@ fn marks_as_written() {
         [0xFF7, 0xFFF7, 0x0FFF_FFF7]
     );
     assert_eq!(TYPES.map(|ty| write(ty, FatEntry::Free)), [0; 3]);
-    let kept = encode(FatType::Fat32, cluster(9), [0xFF; 4], FatEntry::Free);
+    let kept = encode_number(FatType::Fat32, 9, [0xFF; 4], 0);
     assert_eq!(u32::from_le_bytes(kept), 0xF000_0000);
 }
 
@@ -136,7 +137,7 @@ proptest! {
     fn entries_round_trip(
         ty in fat_type(), n in 2u32..0x0FFF_FFF7, old: [u8; 4], entry in entry(0xFF5)
     ) {
-        let written = encode(ty, cluster(n), old, entry);
+        let written = encode_number(ty, n, old, entry.value(ty));
         prop_assert_eq!(decode(ty, cluster(n), written, 0xFF5), entry);
     }
 
@@ -199,5 +200,42 @@ proptest! {
             expected.push((n, decode_number(ty, n, raw) == 0));
         }
         prop_assert_eq!(scan(ty, first, &bytes), expected);
+    }
+
+    /// Changing many entries agrees with changing one after the other.
+    #[test]
+    fn changes_agree(
+        ty in fat_type(),
+        first in prop_oneof![0u32..1000, u32::MAX - 20..=u32::MAX],
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        factor: u32,
+    ) {
+        let value = |n: u32| n.wrapping_mul(factor);
+        let base = number_byte_offset(ty, first);
+        let mut expected = bytes.clone();
+        for n in first..=u32::MAX {
+            let at = (number_byte_offset(ty, n) - base) as usize;
+            let Some(slice) = expected.get_mut(at..at + entry_len(ty)) else { break };
+            let mut raw = [0; 4];
+            raw[..slice.len()].copy_from_slice(slice);
+            let raw = encode_number(ty, n, raw, value(n));
+            slice.copy_from_slice(&raw[..slice.len()]);
+        }
+        let mut found = bytes;
+        encode_each(ty, first, &mut found, value);
+        prop_assert_eq!(found, expected);
+    }
+
+    /// So many entries fit, wherever they start; one more does not, from an odd one on.
+    #[test]
+    fn entries_fit(ty in fat_type(), first in 0u32..1000, len in 4usize..600) {
+        let bytes = |first: u32, count: usize| {
+            let last = first + count as u32 - 1;
+            let start = number_byte_offset(ty, first);
+            (number_byte_offset(ty, last) - start) as usize + entry_len(ty)
+        };
+        let count = entries_in(ty, len);
+        prop_assert!(bytes(first, count) <= len);
+        prop_assert!(bytes(first | 1, count + 1) > len);
     }
 }
