@@ -4,7 +4,8 @@
 //!
 //! The list is built while the chain is walked, only as far as needed, and kept while the inode is
 //! in memory. A walk is bounded by the largest file, and loops are found early (by R. P. Brent's
-//! method: a cluster that comes again since the last power of two). Free, bad and impossible entries inside a chain are corruption, never its end.
+//! method: a cluster that comes again since the last power of two). Free, bad and impossible
+//! entries inside a chain are corruption, never its end.
 
 use crate::ondisk::{Cluster, Extent, FatEntry};
 use kernel::prelude::*;

@@ -5,7 +5,7 @@
 //! C header: [`include/linux/fs.h`](srctree/include/linux/fs.h)
 
 use super::bindings;
-use super::{iomap, to_c, DataOps, FileSystem, Inode, UserPtr};
+use super::{data, iomap, to_c, DataOps, FileSystem, Inode, UserPtr};
 use core::marker::PhantomData;
 use kernel::error::{from_result, to_result};
 use kernel::prelude::*;
@@ -96,7 +96,7 @@ impl<T: FileSystem> Kiocb<'_, T> {
     /// Limits, append mode and file size rules; trims `from` and returns the bytes left to write.
     pub(crate) fn write_checks(&self, from: &IoVec<'_>) -> Result<usize> {
         // SAFETY: Request and iterator are live; the inode is locked by the caller.
-        iomap::count(unsafe { bindings::generic_write_checks(self.0, from.as_ptr()) })
+        data::count(unsafe { bindings::generic_write_checks(self.0, from.as_ptr()) })
     }
 
     /// Updates times and drops privileges before a write.
@@ -109,7 +109,7 @@ impl<T: FileSystem> Kiocb<'_, T> {
     pub(crate) fn write_sync(&self, n: usize) -> Result<usize> {
         let n = isize::try_from(n).map_err(|_| EINVAL)?;
         // SAFETY: The request is live; no lock is held.
-        iomap::count(unsafe { bindings::generic_write_sync(self.0, n) })
+        data::count(unsafe { bindings::generic_write_sync(self.0, n) })
     }
 
     /// Notes an access.
@@ -121,7 +121,7 @@ impl<T: FileSystem> Kiocb<'_, T> {
     /// Reads through the page cache.
     pub(crate) fn buffered_read(&self, to: &IoVec<'_>) -> Result<usize> {
         // SAFETY: Request and iterator are live.
-        iomap::count(unsafe { bindings::generic_file_read_iter(self.0, to.as_ptr()) })
+        data::count(unsafe { bindings::generic_file_read_iter(self.0, to.as_ptr()) })
     }
 }
 
@@ -294,7 +294,7 @@ impl<T: FileOps + DataOps> FileTable<T> {
             _ => return unsafe { bindings::generic_file_llseek(file, offset, whence) },
         };
         from_result(|| {
-            let at = iomap::seek::<T>(&File(file, PhantomData), offset, hole)?;
+            let at = data::seek::<T>(&File(file, PhantomData), offset, hole)?;
             // SAFETY: See the type's comment.
             Ok(unsafe {
                 let sb = (*bindings::file_inode(file)).i_sb;

@@ -22,6 +22,7 @@
 mod bindings;
 mod block_write;
 mod buffer;
+mod data;
 mod dentry;
 mod disk;
 mod file;

@@ -36,7 +36,9 @@ pub fn run(data: &[u8]) {
         entry(ty, cluster, max, raw, value);
     }
     let first = if input.flag() { 0 } else { n };
-    stretch(ty, first, input.rest());
+    let rest = input.rest();
+    stretch(ty, first, rest);
+    rewritten(ty, first, rest, value);
 }
 
 /// One entry: reading and writing.
@@ -57,7 +59,7 @@ fn entry(ty: FatType, cluster: Cluster, max: u32, raw: [u8; 4], value: u32) {
         FatEntry::Invalid(v) => assert!(v == number && (v == 1 || v > max) && v < mask - 8),
     }
     // Written back, it says the same, but for the end mark, of which there are eight.
-    let again = fat::encode(ty, cluster, raw, found);
+    let again = fat::encode_number(ty, cluster.get(), raw, found.value(ty));
     assert_eq!(fat::decode(ty, cluster, again, max), found);
     if found != FatEntry::End {
         assert_eq!(again, raw);
@@ -92,4 +94,27 @@ fn stretch(ty: FatType, first: u32, bytes: &[u8]) {
     if even && next.is_some() {
         assert_eq!(model(ty, bytes, count), None, "an entry was left out");
     }
+}
+
+/// The stretch rewritten with values of which `seed` is a part: each entry says what it was given,
+/// and the bits of none are changed that aren't an entry's.
+fn rewritten(ty: FatType, first: u32, bytes: &[u8], seed: u32) {
+    let value = |n: u32| n.wrapping_mul(seed);
+    let mut new = bytes.to_vec();
+    fat::encode_each(ty, first, &mut new, value);
+    // One by one, the same.
+    let mut expected = bytes.to_vec();
+    let len = fat::entry_len(ty);
+    let mut numbers = Vec::new();
+    fat::for_each_entry(ty, first, bytes, |n, _| numbers.push(n));
+    let origin = fat::number_byte_offset(ty, first);
+    for n in numbers {
+        let at = (fat::number_byte_offset(ty, n) - origin) as usize;
+        let entry = &mut expected[at..at + len];
+        let mut raw = [0; 4];
+        raw[..len].copy_from_slice(entry);
+        let raw = fat::encode_number(ty, n, raw, value(n));
+        entry.copy_from_slice(&raw[..len]);
+    }
+    assert_eq!(new, expected);
 }
