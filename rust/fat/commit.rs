@@ -234,8 +234,9 @@ impl Volume {
         !self.pending.lock().is_empty() || self.table.lock().is_dirty()
     }
 
-    /// Writes everything that waits, in order. On return it is on disk; with `durable` none of it is
-    /// in a volatile write cache any more. (The FAT blocks of freed clusters may still be dirty.)
+    /// Writes everything that waits, in order. On return it is on disk; with `durable` none of it
+    /// is in a volatile write cache any more. (The FAT blocks of freed clusters may still be
+    /// dirty.)
     pub(crate) fn commit(&self, durable: bool) -> Result {
         let _nofs = NofsScope::new();
         let _one = self.commit.lock();

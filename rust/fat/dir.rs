@@ -43,8 +43,8 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// The entry whose 8.3 slot is at `pos`, whose first slot is at byte `first` of the directory, and
-    /// which has `slots` of them.
+    /// The entry whose 8.3 slot is at `pos`, whose first slot is at byte `first` of the directory,
+    /// and which has `slots` of them.
     pub(super) fn new(pos: DirPos, first: u64, slots: usize) -> Result<Self> {
         let slots = u32::try_from(slots).map_err(|_| EINVAL)?;
         Ok(Self { pos, first, slots })

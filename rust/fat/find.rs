@@ -125,8 +125,8 @@ fn absent(complete: bool) -> Result {
     }
 }
 
-/// Finds the entry with a name in user space's character set, long or 8.3. `EIO` when it may be in a
-/// block that can't be read.
+/// Finds the entry with a name in user space's character set, long or 8.3. `EIO` when it may be in
+/// a block that can't be read.
 pub(crate) fn find(dir: &Inode<Fat>, name: &[u8]) -> Result<Option<Record>> {
     let vol_names = &dir.volume().names;
     let hash = vol_names.hash(name);

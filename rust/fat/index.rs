@@ -122,8 +122,8 @@ impl DirIndex {
         Ok(self.gone.push(cell(hash, slot), GFP_KERNEL)?)
     }
 
-    /// Whether an entry with a name of this hash was removed before `commit`, and was at a slot that
-    /// `elsewhere` is true for.
+    /// Whether an entry with a name of this hash was removed before `commit`, and was at a slot
+    /// that `elsewhere` is true for.
     pub(crate) fn was_removed(
         &self,
         hash: u32,

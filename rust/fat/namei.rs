@@ -299,8 +299,8 @@ fn undo_make(dir: &Inode<Fat>, inode: &Inode<Fat>) {
     }
 }
 
-/// Removes the entry of `inode`, whose clusters are freed when nobody uses it any more. On failure it
-/// is still there.
+/// Removes the entry of `inode`, whose clusters are freed when nobody uses it any more. On failure
+/// it is still there.
 fn remove_name(dir: &Inode<Fat>, dentry: &Dentry<Fat>, inode: &Inode<Fat>) -> Result {
     let now = dir.current_time();
     let loc = location(inode)?;

@@ -48,8 +48,8 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Loads the character sets that the options of the volume on `device` name. `EINVAL` when there
-    /// is none of that name.
+    /// Loads the character sets that the options of the volume on `device` name. `EINVAL` when
+    /// there is none of that name.
     pub(crate) fn new(device: &str, options: &Options) -> Result<Self> {
         let codepage = CString::try_from_fmt(fmt!("cp{}", options.codepage))?;
         let disk = Nls::load(&codepage).ok_or_else(|| {

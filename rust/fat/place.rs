@@ -114,8 +114,8 @@ pub(crate) fn add(dir: &Inode<Fat>, slots: &Slots, after: u64) -> Result<Locatio
     try_add(dir, slots, after).inspect_err(|_| undo_growth(dir))
 }
 
-/// The entry that was added last is gone, and so is what the directory got for it. The inode lock was
-/// held all the time.
+/// The entry that was added last is gone, and so is what the directory got for it. The inode lock
+/// was held all the time.
 pub(crate) fn undo_growth(dir: &Inode<Fat>) {
     let keep = dir.node().grown_from.swap(0, Ordering::Relaxed);
     if keep > 0 && expand::shorten_dir(dir, keep).is_err() {

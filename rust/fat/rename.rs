@@ -151,8 +151,8 @@ fn settle_links(
     }
 }
 
-/// Adds a further name for a file whose entry holds `content`, and commits it. `None`: the directory
-/// is full, and does not get longer for that.
+/// Adds a further name for a file whose entry holds `content`, and commits it. `None`: the
+/// directory is full, and does not get longer for that.
 fn add_spare(dir: &Inode<Fat>, content: RawDirent, after: u64) -> Result<Option<Location>> {
     let mut name = *b".exchange-00000000";
     loop {

@@ -48,10 +48,10 @@ impl<'a> Piece<'a> {
 }
 
 impl Disk {
-    /// Writes the bytes of the blocks as they are in memory, to the places that lie `distances` blocks
-    /// behind their own (0: their own), and waits once; returns the first error. Neighbours in
-    /// ascending order go out in requests as large as the device takes. Whether the buffers are dirty
-    /// does not matter and does not change: they must have no other writer.
+    /// Writes the bytes of the blocks as they are in memory, to the places that lie `distances`
+    /// blocks behind their own (0: their own), and waits once; returns the first error. Neighbours
+    /// in ascending order go out in requests as large as the device takes. Whether the buffers are
+    /// dirty does not matter and does not change: they must have no other writer.
     pub(crate) fn write_blocks(&self, blocks: &[BufferHead], distances: &[i64]) -> Result {
         let at_once = COPY.end() >> self.block_bits();
         let mut pieces = KVVec::new();
@@ -78,8 +78,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Brings the blocks that lie `distance` behind `blocks`, and that somebody has read, up to date
-    /// with what was written there. Who reads them later finds it on disk.
+    /// Brings the blocks that lie `distance` behind `blocks`, and that somebody has read, up to
+    /// date with what was written there. Who reads them later finds it on disk.
     fn refresh(&self, blocks: &[BufferHead], distance: i64) -> Result {
         let bits = self.block_bits();
         let place = |bh: &BufferHead| bh.block().wrapping_add_signed(distance);
@@ -125,8 +125,8 @@ impl Writes<'_> {
                     let bio = self.next(first.block(), distance, rest.len());
                     let mut added = 0;
                     for bh in rest {
-                        // SAFETY: The bio is ours and not submitted. The block's memory stays as long
-                        // as the caller's reference to it.
+                        // SAFETY: The bio is ours and not submitted. The block's memory stays as
+                        // long as the caller's reference to it.
                         if !unsafe { bindings::bio_add_bh(bio.as_ptr(), bh.as_ptr()) } {
                             break;
                         }
@@ -179,8 +179,8 @@ impl Writes<'_> {
         if self.last.is_null() {
             return Ok(());
         }
-        // SAFETY: By the type invariant the bio is ours and not submitted. It ends after the others,
-        // with the first error, and is freed here.
+        // SAFETY: By the type invariant the bio is ours and not submitted. It ends after the
+        // others, with the first error, and is freed here.
         to_result(unsafe {
             let result = bindings::submit_bio_wait(self.last);
             bindings::bio_put(self.last);

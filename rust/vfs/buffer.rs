@@ -68,8 +68,8 @@ impl BufferHead {
         Ok(out)
     }
 
-    /// Copies `out.len()` bytes out from `offset`. `EIO` when they are not all inside the block or not
-    /// valid.
+    /// Copies `out.len()` bytes out from `offset`. `EIO` when they are not all inside the block or
+    /// not valid.
     pub(crate) fn read_into(&self, offset: usize, out: &mut [u8]) -> Result {
         let src = self.range(offset, out.len()).ok_or(EIO)?;
         // SAFETY: `src` is valid for `out.len()` bytes (see `range`) and cannot overlap `out`,
@@ -79,8 +79,8 @@ impl BufferHead {
         Ok(())
     }
 
-    /// Copies `bytes` in at `offset`. `EIO` when they are not all inside the block or not valid. The
-    /// caller keeps the buffer until it is submitted.
+    /// Copies `bytes` in at `offset`. `EIO` when they are not all inside the block or not valid.
+    /// The caller keeps the buffer until it is submitted.
     pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> Result {
         let dst = self.range(offset, bytes.len()).ok_or(EIO)?;
         // SAFETY: As in `read_into`.
@@ -172,8 +172,8 @@ impl BufferHead {
         }
     }
 
-    /// Writes all the blocks and waits once; returns the first error. Contiguous blocks in ascending
-    /// order go out as one request.
+    /// Writes all the blocks and waits once; returns the first error. Contiguous blocks in
+    /// ascending order go out as one request.
     pub(crate) fn sync_all<'a>(buffers: impl Iterator<Item = &'a BufferHead> + Clone) -> Result {
         Plug::run(|| {
             for bh in buffers.clone() {

@@ -91,9 +91,9 @@ impl<T: FileSystem> Dentry<T> {
     /// other (long or short) name. The name used now wins.
     fn alias_of(&self, inode: &Inode<T>) -> Option<*mut bindings::dentry> {
         // SAFETY: All objects are alive; `d_find_alias` returns a reference or null, which is given
-        // back or passed on. The directory is locked shared, so nothing in it is renamed or removed,
-        // except by other lookups that do the same: `d_move` excludes them by `rename_lock`, and
-        // expects a target that is being looked up.
+        // back or passed on. The directory is locked shared, so nothing in it is renamed or
+        // removed, except by other lookups that do the same: `d_move` excludes them by
+        // `rename_lock`, and expects a target that is being looked up.
         unsafe {
             let alias = bindings::d_find_alias(inode.as_ptr());
             if alias.is_null() {
@@ -233,8 +233,8 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
 
     /// # Safety
     ///
-    /// Called by the VFS as `dentry_operations.d_revalidate`, with objects of type `T`: referenced ones,
-    /// unless `LOOKUP_RCU` is set.
+    /// Called by the VFS as `dentry_operations.d_revalidate`, with objects of type `T`: referenced
+    /// ones, unless `LOOKUP_RCU` is set.
     unsafe extern "C" fn d_revalidate(
         dir: *mut bindings::inode,
         _name: *const bindings::qstr,
@@ -245,7 +245,8 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
             return ECHILD.to_errno();
         }
         // SAFETY: Outside RCU mode the VFS passes live, referenced objects. The directory is not
-        // locked, so there is no `Dentry`: only `d_fsdata` is looked at, which is the file system's.
+        // locked, so there is no `Dentry`: only `d_fsdata` is looked at, which is the file
+        // system's.
         unsafe {
             if bindings::d_really_is_positive(dentry) {
                 return 1;
@@ -257,8 +258,8 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
 
     /// # Safety
     ///
-    /// Called by the VFS as `dentry_operations.d_hash`, with objects of type `T` that RCU at least keeps
-    /// alive.
+    /// Called by the VFS as `dentry_operations.d_hash`, with objects of type `T` that RCU at least
+    /// keeps alive.
     unsafe extern "C" fn d_hash(dentry: *const bindings::dentry, qstr: *mut bindings::qstr) -> i32 {
         // SAFETY: The VFS passes a live directory dentry (under RCU at least) and a name that is
         // private to the caller. The volume is freed an RCU grace period after the unmount.
@@ -277,16 +278,16 @@ impl<T: DentryOps, const FOLD: bool> DentryTable<T, FOLD> {
 
     /// # Safety
     ///
-    /// Called by the VFS as `dentry_operations.d_compare`, with objects of type `T` that RCU at least keeps
-    /// alive.
+    /// Called by the VFS as `dentry_operations.d_compare`, with objects of type `T` that RCU at
+    /// least keeps alive.
     unsafe extern "C" fn d_compare(
         dentry: *const bindings::dentry,
         len: u32,
         str_: *const kernel::ffi::c_char,
         name: *const bindings::qstr,
     ) -> i32 {
-        // SAFETY: As in `d_hash`; `str_` has `len` readable bytes, which stay allocated under RCU. The
-        // VFS checks for a concurrent rename afterwards: bytes that change only cost a retry.
+        // SAFETY: As in `d_hash`; `str_` has `len` readable bytes, which stay allocated under RCU.
+        // The VFS checks for a concurrent rename afterwards: bytes that change only cost a retry.
         let (sb, a, b) = unsafe {
             (
                 SuperBlock::<T>::from_raw((*dentry).d_sb),

@@ -67,8 +67,8 @@ unsafe impl<T: FileSystem> Send for Inode<T> {}
 // SAFETY: As above.
 unsafe impl<T: FileSystem> Sync for Inode<T> {}
 
-// SAFETY: The count of an `ARef` comes from C, as `igrab` and `iget5_locked` return it, and goes back
-// to C. `inc_ref` is never called.
+// SAFETY: The count of an `ARef` comes from C, as `igrab` and `iget5_locked` return it, and goes
+// back to C. `inc_ref` is never called.
 unsafe impl<T: FileSystem> AlwaysRefCounted for Inode<T> {
     /// `write_inode` and `evict_inode` get an inode that nobody holds a count of, and one that is
     /// being freed must not get one. So `ARef::from` and `clone` do not build.
@@ -106,9 +106,9 @@ impl<T: FileSystem> Inode<T> {
         unsafe { &*self.as_ptr().cast::<InodeObject<T>>() }
     }
 
-    /// A reference, also where the caller has none but is kept safe by the VFS, as in `write_inode`;
-    /// `None` if the inode is about to be freed. To be given up before `put_super` returns: the VFS
-    /// takes the inodes that are left apart, and complains.
+    /// A reference, also where the caller has none but is kept safe by the VFS, as in
+    /// `write_inode`; `None` if the inode is about to be freed. To be given up before `put_super`
+    /// returns: the VFS takes the inodes that are left apart, and complains.
     pub(crate) fn grab(&self) -> Option<ARef<Self>> {
         // SAFETY: The inode is alive.
         let inode = unsafe { bindings::igrab(self.as_ptr()) };
@@ -399,8 +399,8 @@ impl<T: FileSystem> Inode<T> {
         to_result(unsafe { bindings::filemap_write_and_wait_range(self.mapping(), from, to) })
     }
 
-    /// Waits for the data in `from..to` bytes that is on its way to the device. Whether it arrived is
-    /// for others to see.
+    /// Waits for the data in `from..to` bytes that is on its way to the device. Whether it arrived
+    /// is for others to see.
     pub(crate) fn wait_for_data(&self, from: u64, to: u64) {
         let from = i64::try_from(from).unwrap_or(i64::MAX);
         let to = i64::try_from(to.saturating_sub(1)).unwrap_or(i64::MAX);

@@ -257,7 +257,8 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the iomap code as `iomap_writeback_ops.writeback_range`, with live objects of type `T`.
+    /// Called by the iomap code as `iomap_writeback_ops.writeback_range`, with live objects of type
+    /// `T`.
     unsafe extern "C" fn writeback_range(
         wpc: *mut bindings::iomap_writepage_ctx,
         folio: *mut bindings::folio,
@@ -287,13 +288,14 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by iomap as `iomap_writeback_ops.writeback_submit`, with a context that has an ioend of
-    /// an inode of type `T`.
+    /// Called by iomap as `iomap_writeback_ops.writeback_submit`, with a context that has an ioend
+    /// of an inode of type `T`.
     unsafe extern "C" fn writeback_submit(
         wpc: *mut bindings::iomap_writepage_ctx,
         error: i32,
     ) -> i32 {
-        // SAFETY: See the type's comment; the ioend is not submitted yet and private to the context.
+        // SAFETY: See the type's comment; the ioend is not submitted yet and private to the
+        // context.
         unsafe {
             let ioend = (*wpc).wb_ctx.cast::<bindings::iomap_ioend>();
             if u32::from((*ioend).io_flags) & bindings::IOMAP_IOEND_UNWRITTEN != 0 {
@@ -305,7 +307,8 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the VFS and the memory management as `address_space_operations.read_folio`, with live objects of type `T`.
+    /// Called by the VFS and the memory management as `address_space_operations.read_folio`, with
+    /// live objects of type `T`.
     unsafe extern "C" fn read_folio(
         _file: *mut bindings::file,
         folio: *mut bindings::folio,
@@ -317,7 +320,8 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the VFS and the memory management as `address_space_operations.readahead`, with live objects of type `T`.
+    /// Called by the VFS and the memory management as `address_space_operations.readahead`, with
+    /// live objects of type `T`.
     unsafe extern "C" fn readahead(rac: *mut bindings::readahead_control) {
         // SAFETY: See the type's comment.
         unsafe { bindings::iomap_bio_readahead(rac, &Self::IOMAP) };
@@ -325,7 +329,8 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the VFS and the memory management as `address_space_operations.writepages`, with live objects of type `T`.
+    /// Called by the VFS and the memory management as `address_space_operations.writepages`, with
+    /// live objects of type `T`.
     unsafe extern "C" fn writepages(
         mapping: *mut bindings::address_space,
         wbc: *mut bindings::writeback_control,
@@ -354,7 +359,8 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the VFS as `address_space_operations.swap_activate`, with live objects of type `T`.
+    /// Called by the VFS as `address_space_operations.swap_activate`, with live objects of type
+    /// `T`.
     unsafe extern "C" fn swap_activate(
         sis: *mut bindings::swap_info_struct,
         file: *mut bindings::file,
@@ -366,7 +372,8 @@ impl<T: DataOps> DataTable<T> {
 
     /// # Safety
     ///
-    /// Called by the memory management as `vm_operations_struct.page_mkwrite`, with live objects of type `T`.
+    /// Called by the memory management as `vm_operations_struct.page_mkwrite`, with live objects of
+    /// type `T`.
     unsafe extern "C" fn page_mkwrite(vmf: *mut bindings::vm_fault) -> bindings::vm_fault_t {
         // SAFETY: See the type's comment. The invalidate lock keeps truncation away while the page
         // is made writable.

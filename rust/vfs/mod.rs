@@ -66,7 +66,8 @@ pub(crate) trait FileSystem: Sized + Send + Sync + 'static {
     const NAME: &'static CStr;
 
     /// The file system's data of one mounted volume, a part of [`Mounted`]. Created by
-    /// [`MountOps::fill_super`], dropped after the last inode is gone and after an RCU grace period.
+    /// [`MountOps::fill_super`], dropped after the last inode is gone and after an RCU grace
+    /// period.
     type Volume: Send + Sync;
 
     /// Data of one inode, allocated in one object with the VFS inode.

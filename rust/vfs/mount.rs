@@ -152,8 +152,8 @@ impl NewSuper<'_> {
 /// static memory only.
 struct Type(Opaque<bindings::file_system_type>);
 
-// SAFETY: Only `Registration` writes to it, of which there is one at a time; while it is registered,
-// it is the kernel's.
+// SAFETY: Only `Registration` writes to it, of which there is one at a time; while it is
+// registered, it is the kernel's.
 unsafe impl Sync for Type {}
 
 static TYPE: Type = Type(Opaque::uninit());

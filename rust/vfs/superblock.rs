@@ -14,8 +14,8 @@ use kernel::types::Opaque;
 ///
 /// # Invariants
 ///
-/// Alive while referenced, with a [`Mounted<T>`] in `s_fs_info` that lives until an RCU grace period
-/// after the last operation.
+/// Alive while referenced, with a [`Mounted<T>`] in `s_fs_info` that lives until an RCU grace
+/// period after the last operation.
 #[repr(transparent)]
 pub(crate) struct SuperBlock<T: FileSystem>(Opaque<bindings::super_block>, PhantomData<T>);
 

@@ -3,9 +3,9 @@
 //! The end of writes whose data counts only once it is on the device.
 //!
 //! Writeback of a range that [`DataOps::map_writeback`] calls unwritten is over when
-//! [`DataOps::written_back`] has run. That takes locks, and the device reports the end of a write in
-//! an interrupt, so a worker does it. Only then are the folios no longer under writeback: who waits
-//! for them finds everything noted.
+//! [`DataOps::written_back`] has run. That takes locks, and the device reports the end of a write
+//! in an interrupt, so a worker does it. Only then are the folios no longer under writeback: who
+//! waits for them finds everything noted.
 //!
 //! C headers: [`include/linux/bio.h`](srctree/include/linux/bio.h),
 //! [`include/linux/workqueue.h`](srctree/include/linux/workqueue.h)

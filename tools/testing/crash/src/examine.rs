@@ -232,8 +232,8 @@ fn bad_steps(test: &Test, ops: &[Op], outcomes: &[Outcome]) -> Vec<String> {
 }
 
 /// What `fsck.fat` says about objects with two names, and is wrong otherwise: a directory is in one
-/// of two places only; and space behind the end of a file that is cut off in memory under one name is
-/// free then under the other.
+/// of two places only; and space behind the end of a file that is cut off in memory under one name
+/// is free then under the other.
 fn excuse(report: &fsck::Report, volume: &volume::Volume) -> Vec<Problem> {
     let two = |path: &&String| {
         let path = path.trim_start_matches('/');

@@ -3,8 +3,8 @@
 //! Power cuts: runs workloads in a guest whose disks' writes are logged, builds the disks as they
 //! may be after a cut at any point, and holds them against what rvfat promises.
 //!
-//! `crash.sh` calls the parts of this program in their order: `prepare`, `guest` in a guest, `check`,
-//! `mount` in a guest, `report`.
+//! `crash.sh` calls the parts of this program in their order: `prepare`, `guest` in a guest,
+//! `check`, `mount` in a guest, `report`.
 
 mod check;
 mod content;

@@ -2,9 +2,9 @@
 
 //! Mounts some of the disks as they were after a cut: as they are, and repaired by `fsck.fat -a`.
 //!
-//! The guest mounts each, reads everything, makes, changes and removes files of its own, and unmounts
-//! it. The host then holds what was read against its own reading of the image, and looks at what the
-//! driver left behind.
+//! The guest mounts each, reads everything, makes, changes and removes files of its own, and
+//! unmounts it. The host then holds what was read against its own reading of the image, and looks
+//! at what the driver left behind.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};

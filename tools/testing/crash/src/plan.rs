@@ -241,8 +241,8 @@ impl Plan {
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Writes it, the disks, and for each guest what QEMU needs for them, one argument on each line. `seen` is the
-    /// folder as QEMU sees it.
+    /// Writes it, the disks, and for each guest what QEMU needs for them, one argument on each
+    /// line. `seen` is the folder as QEMU sees it.
     pub fn prepare(&self, dir: &Path, seen: &Path) -> Result<()> {
         std::fs::create_dir_all(dir)?;
         let text = serde_json::to_string_pretty(self)?;

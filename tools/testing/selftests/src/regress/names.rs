@@ -296,8 +296,8 @@ fn entries(raw: &[[u8; 32]]) -> Vec<(usize, usize)> {
 }
 
 /// An entry whose slots lay in two blocks could be on disk in halves after a power cut. What fits
-/// into one block is placed there, also where others were removed; a name that doesn't, and one that
-/// would not fit any more, still get their room.
+/// into one block is placed there, also where others were removed; a name that doesn't, and one
+/// that would not fit any more, still get their room.
 fn entry_in_one_block(cfg: &Config) -> Result<()> {
     not_vfat(cfg, "entries lie across blocks")?;
     let mut g = geom(16, 8, 512);
