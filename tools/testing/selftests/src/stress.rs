@@ -75,7 +75,12 @@ impl Task {
             (self.rng.next() as u32, self.rng.below(50_000) as usize),
         );
         let path = self.path(n);
-        let f = retry(|| sys::open(&path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL))?;
+        // A mount that is made read-only between the two steps of `open` fails it with the file made.
+        let mut new_only = libc::O_EXCL;
+        let f = retry(|| {
+            let flags = libc::O_RDWR | libc::O_CREAT | std::mem::take(&mut new_only);
+            sys::open(&path, flags)
+        })?;
         sys::pwrite_all(&f, &content(new.0, new.1), 0)?;
         if self.rng.one_in(4) {
             sys::fsync(&f)?;
