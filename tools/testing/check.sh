@@ -120,11 +120,12 @@ guest() {
 	guest_pid[$part]=$!
 }
 
-# harvest PART: wait for a guest and count its tests.
+# harvest PART: wait for a guest and count its tests, once.
 harvest() {
 	local part=$1 rc=0
 	[[ -n ${guest_pid[$part]:-} ]] || return 0
 	wait "${guest_pid[$part]}" || rc=$?
+	unset "guest_pid[$part]"
 	count_guest "$part" "$LOGS/$part.job" "$rc" "$LOGS/$part.err"
 	row "$part" "${guest_start[$part]}"
 }
@@ -208,7 +209,6 @@ part_guests() {
 	harvest races
 	[[ $wanted != *" races "* ]] || guest tasks --cpus 2 -- parallel lifecycle
 	harvest tasks
-	harvest races
 	[[ $wanted != *" regress "* ]] || guest regress --cpus 2 -- regress
 	harvest regress
 	# What broken volumes have once led to.
