@@ -101,8 +101,9 @@ fn step(op: &Op, r: &mut Rig, cold: bool, n: u32, refs: &[Snap; 2]) -> Result<bo
     let (res, injected) = watched(Duration::from_secs(30), op.name, run)?;
     let result = (|| {
         match res {
-            Ok(()) | Err(Errno(libc::ENOMEM | libc::EIO)) => {}
-            Err(e) => bail!("{e}, expected ENOMEM, EIO or success"),
+            // ENFILE: what the VFS says when it has no memory for an open file.
+            Ok(()) | Err(Errno(libc::ENOMEM | libc::EIO | libc::ENFILE)) => {}
+            Err(e) => bail!("{e}, expected ENOMEM, EIO, ENFILE or success"),
         }
         ensure!(injected || res.is_ok(), "{res:?} without a failure");
         if op.name.starts_with("remount") && r.mount.is_mounted() {
@@ -181,7 +182,10 @@ fn sweep(op: &Op, r: &mut Rig, cold: bool) -> Result<()> {
     }
     println!("# {}: {} calls could fail", op.name, n - 1);
     ensure!(bad.is_empty(), "{}", bad.join("\n"));
-    ensure!(n > 1, "nothing failed: the faults don't get there");
+    if n == 1 {
+        // As fsync on a sync mount.
+        return skip("makes no call that may fail");
+    }
     Ok(())
 }
 
