@@ -57,7 +57,11 @@ impl Map {
     /// told as EIO.
     pub fn touch(&self, off: usize) -> Res<()> {
         assert!(off < self.len);
-        let (_rd, wr) = super::pipe()?;
+        // Without memory for a pipe the kernel says ENFILE.
+        let (_rd, wr) = super::pipe().map_err(|e| match e {
+            Errno(libc::ENFILE) => Errno(libc::ENOMEM),
+            e => e,
+        })?;
         // SAFETY: one byte inside the mapping; the kernel checks that it can be read.
         let n = check(unsafe { libc::write(wr.as_raw_fd(), self.addr.add(off).cast(), 1) });
         match n {
